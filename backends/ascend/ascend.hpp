@@ -52,7 +52,7 @@ struct Chip {
 
 /// AscendRequant: int32 accumulators times one float32 scale.
 inline constexpr RescaleRule requant{.scale = {.arithmetic = ScaleArithmetic::f32},
-                                     .chain = {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
+                                     .chain = {stage::float_scale(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 inline constexpr ConvByType int8_convolution{
     .i8 = {.sum = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = requant},
            .bias = BiasAt::accumulator_start,

@@ -22,9 +22,9 @@ inline constexpr ScaleEncoding multiplier_q15{.arithmetic = ScaleArithmetic::f64
 
 /// A shift before the 16-bit multiplier, as far as 30 bits less those of the output do not suffice, and the rest after it.
 [[nodiscard]] constexpr RescaleRule split_shift(Rounding after) {
-  return {
-      multiplier_q15,
-      {shift_right_excess(30, 31, Rounding::floor), narrow_to(16, Overflow::saturate), multiply(), shift_right_rest(31, after), clamp()}};
+  return {multiplier_q15,
+          {stage::shift_right_excess(30, 31, Rounding::floor), stage::narrow_to(16, Overflow::saturate), stage::multiply(),
+           stage::shift_right_rest(31, after), stage::clamp()}};
 }
 
 /// Convolutions truncate at both shifts.
@@ -48,7 +48,7 @@ inline constexpr SumArithmetic common_scale_sum = [] {
                                     .significant_bits = 15,
                                     .normalization = Normalization::unit_of_pair,
                                     .max_exponent = 25},
-                                   {multiply()},
+                                   {stage::multiply()},
                                    {{Quantity::in, Quantity::one}, {}}},
                        .accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::at_end},
                        .output = output};

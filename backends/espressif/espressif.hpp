@@ -21,7 +21,7 @@ inline constexpr ScaleEncoding exponents{.arithmetic = ScaleArithmetic::f64,
                                          .min_exponent = -31,
                                          .max_exponent = 31};
 /// shift_and_round.
-[[nodiscard]] constexpr RescaleRule shift_and_round(Rounding ties) { return {exponents, {shift_right(ties), clamp()}}; }
+[[nodiscard]] constexpr RescaleRule shift_and_round(Rounding ties) { return {exponents, {stage::shift_right(ties), stage::clamp()}}; }
 
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
@@ -37,7 +37,7 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
 
 /// A product with a float scale, rounded to an integer.
 [[nodiscard]] constexpr RescaleRule float_product(Rounding ties, const Ratio& by) {
-  return {{.arithmetic = ScaleArithmetic::f32}, {float_scale(ties), clamp()}, by};
+  return {{.arithmetic = ScaleArithmetic::f32}, {stage::float_scale(ties), stage::clamp()}, by};
 }
 
 [[nodiscard]] constexpr AveragePoolArithmetic average(Rounding ties) {
@@ -47,7 +47,7 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
 }
 
 /// Codes of equal scales, summed as they are.
-inline constexpr SumArithmetic plain_sum{.accumulator = int32_wraps, .output = {.chain = {clamp()}}};
+inline constexpr SumArithmetic plain_sum{.accumulator = int32_wraps, .output = {.chain = {stage::clamp()}}};
 
 [[nodiscard]] constexpr Backend of_chip(Rounding ties) {
   return {.coding = Coding::symmetric,
@@ -82,11 +82,11 @@ inline constexpr Backend esp_nn = [] {
 /// CONFIG_NN_SKIP_NUDGE: where ESP-NN computes convolutions and products itself, the half before the last shift is added in 32 bits, which wrap.
 inline constexpr Backend esp_nn_fast = [] {
   Backend backend = esp_nn;
-  const Chain fast{shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up),
-                   add_half_by_sign_by_exponent(32, Overflow::wrap), shift_right_by_exponent(Rounding::floor)};
+  const Chain fast{stage::shift_left(32, Overflow::wrap), stage::doubling_high_multiply(32, Rounding::half_up),
+                   stage::add_half_by_sign_by_exponent(32, Overflow::wrap), stage::shift_right_by_exponent(Rounding::floor)};
   for (ConvByType* const sums : {&backend.conv, &backend.depthwise_conv, &backend.fully_connected})
-    sums->i8.sum.output.chain = fast + add_zero_point() + clamp();
-  backend.mul.chain = fast + add_zero_point() + clamp();
+    sums->i8.sum.output.chain = fast + stage::add_zero_point() + stage::clamp();
+  backend.mul.chain = fast + stage::add_zero_point() + stage::clamp();
   return backend;
 }();
 

@@ -20,13 +20,13 @@ inline constexpr ScaleEncoding scale_q31{.arithmetic = ScaleArithmetic::f64,
                                          .max_exponent = 31};
 
 /// Rounding mode TFL, of the U85 DOUBLE_SYMMETRIC.
-inline constexpr Chain rounded_twice{shift_left(32, Overflow::exact), doubling_high_multiply(32, Rounding::half_up),
-                                     shift_right_by_exponent(Rounding::half_away)};
+inline constexpr Chain rounded_twice{stage::shift_left(32, Overflow::exact), stage::doubling_high_multiply(32, Rounding::half_up),
+                                     stage::shift_right_by_exponent(Rounding::half_away)};
 /// Rounding mode NATURAL.
-inline constexpr Chain rounded_once{multiply(), shift_right(Rounding::half_up)};
+inline constexpr Chain rounded_once{stage::multiply(), stage::shift_right(Rounding::half_up)};
 
 [[nodiscard]] constexpr RescaleRule to_output(const Chain& chain, const Ratio& by = in_weight_per_out) {
-  return {scale_q31, chain + add_zero_point() + clamp(), by};
+  return {scale_q31, chain + stage::add_zero_point() + stage::clamp(), by};
 }
 
 [[nodiscard]] constexpr AccumulatorRule exact(std::uint8_t bits) {
@@ -43,7 +43,7 @@ inline constexpr ConvByType conv{
     .i8 = sums(32, to_output(rounded_twice)),
     .u8 = sums(32, to_output(rounded_twice, float_in_weight_per_out)),
     .i16_bias32 = sums(40, to_output(rounded_once)),
-    .i16_bias64 = sums(40, to_output({multiply(MultiplierBits{15}, Rounding::half_up), shift_right(Rounding::half_up)}))};
+    .i16_bias64 = sums(40, to_output({stage::multiply(MultiplierBits{15}, Rounding::half_up), stage::shift_right(Rounding::half_up)}))};
 inline constexpr ConvByType dense{.i8 = sums(32, to_output(rounded_twice, float_in_weight_per_out))};
 
 /// Both operands in units of the larger scale / 2^places: the operand of that scale is shifted, the other one multiplied and rounded.
@@ -58,7 +58,7 @@ inline constexpr AddArithmetic add{.i8 = one_scaled(19), .i16 = one_scaled(14)};
 /// Both operands times 2^places, in units of twice the larger scale; the U85 rounds each twice, as TFLite does.
 [[nodiscard]] constexpr SumArithmetic both_scaled(ConstantShift places) {
   return {.operand = {scale_q31,
-                      Chain{shift_left_by(places, 32, Overflow::exact)} + rounded_twice,
+                      Chain{stage::shift_left_by(places, 32, Overflow::exact)} + rounded_twice,
                       {{Quantity::in, Quantity::one}, {Quantity::larger_in, Quantity::one}, -1}},
           .accumulator = exact(32),
           .output = to_output(
@@ -68,10 +68,11 @@ inline constexpr AddArithmetic add{.i8 = one_scaled(19), .i16 = one_scaled(14)};
 inline constexpr AddArithmetic add_on_u85{.i8 = both_scaled(20), .i16 = both_scaled(15)};
 
 /// The count of the window as a multiplier of 31 bits: of 8-bit data, the division.
-inline constexpr AveragePoolArithmetic average{
-    .padding = PaddingCount::excluded,
-    .output_scale = OutputScale::of_input,
-    .sum = {.centring = Centring::nothing, .accumulator = exact(32), .output = {.chain = {divide_by_count(Rounding::half_away), clamp()}}}};
+inline constexpr AveragePoolArithmetic average{.padding = PaddingCount::excluded,
+                                               .output_scale = OutputScale::of_input,
+                                               .sum = {.centring = Centring::nothing,
+                                                       .accumulator = exact(32),
+                                                       .output = {.chain = {stage::divide_by_count(Rounding::half_away), stage::clamp()}}}};
 
 /// elementwise_mul_scale: a quotient of floats.
 inline constexpr RescaleRule mul = [] {

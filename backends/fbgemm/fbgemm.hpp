@@ -23,16 +23,18 @@ inline constexpr AccumulatorRule in_16_bits{.bits = 32,
                                                         .emptied = 256}};
 
 /// y = clamp(half_even(float(sum) * s) + zero point)
-inline constexpr RescaleRule by_float{{.arithmetic = ScaleArithmetic::f32}, {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
+inline constexpr RescaleRule by_float{{.arithmetic = ScaleArithmetic::f32},
+                                      {stage::float_scale(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 
 /// y = clamp((sum * m + 2^(shift - 1)) >> shift) + zero point)
-inline constexpr RescaleRule by_integer{{.arithmetic = ScaleArithmetic::f64,
-                                         .significant_bits = 31,
-                                         .rounding = Rounding::half_even,
-                                         .normalization = Normalization::half_to_one,
-                                         .min_exponent = -31,
-                                         .max_exponent = 31},
-                                        {multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()}};
+inline constexpr RescaleRule by_integer{
+    {.arithmetic = ScaleArithmetic::f64,
+     .significant_bits = 31,
+     .rounding = Rounding::half_even,
+     .normalization = Normalization::half_to_one,
+     .min_exponent = -31,
+     .max_exponent = 31},
+    {stage::multiply(), stage::shift_right(Rounding::half_up), stage::add_zero_point(), stage::clamp()}};
 
 [[nodiscard]] constexpr Backend leaving_by(const RescaleRule& rescale) {
   const SumArithmetic sum{.accumulator = in_16_bits, .output = rescale};

@@ -23,26 +23,31 @@ inline constexpr ScaleEncoding odd_8_bits{.arithmetic = ScaleArithmetic::f32,
                                           .max_exponent = 8};
 
 /// AT_SCALE: the product and the half added to it wrap; no half where nothing is shifted.
-inline constexpr Chain scaled{
-    multiply(), narrow_to(32, Overflow::wrap), add_half(32, Overflow::wrap), shift_right(Rounding::floor), add_zero_point(), clamp()};
+inline constexpr Chain scaled{stage::multiply(),
+                              stage::narrow_to(32, Overflow::wrap),
+                              stage::add_half(32, Overflow::wrap),
+                              stage::shift_right(Rounding::floor),
+                              stage::add_zero_point(),
+                              stage::clamp()};
 inline constexpr RescaleRule at_scale{odd_8_bits, scaled};
 /// Of a product of two values of 32 bits, which wraps first.
-inline constexpr RescaleRule of_product{odd_8_bits, Chain{narrow_to(32, Overflow::wrap)} + scaled};
+inline constexpr RescaleRule of_product{odd_8_bits, Chain{stage::narrow_to(32, Overflow::wrap)} + scaled};
 
 inline constexpr ConvByType sums{.i8 = {.sum = {.accumulator = int32_wraps, .output = at_scale},
                                         .bias = BiasAt::accumulator_start,
                                         .per_channel = PerChannelLowering::native}};
 
 /// floor(2^16 / count) in place of a division.
-inline constexpr AveragePoolArithmetic average{.padding = PaddingCount::included,
-                                               .output_scale = OutputScale::of_input,
-                                               .sum = {.accumulator = int32_wraps,
-                                                       .output = {{.arithmetic = ScaleArithmetic::f64,
-                                                                   .significant_bits = 16,
-                                                                   .rounding = Rounding::floor,
-                                                                   .normalization = Normalization::fixed_point},
-                                                                  {multiply(), shift_right_by(16, Rounding::half_up), clamp()},
-                                                                  {{}, {Quantity::count, Quantity::one}}}}};
+inline constexpr AveragePoolArithmetic average{
+    .padding = PaddingCount::included,
+    .output_scale = OutputScale::of_input,
+    .sum = {.accumulator = int32_wraps,
+            .output = {{.arithmetic = ScaleArithmetic::f64,
+                        .significant_bits = 16,
+                        .rounding = Rounding::floor,
+                        .normalization = Normalization::fixed_point},
+                       {stage::multiply(), stage::shift_right_by(16, Rounding::half_up), stage::clamp()},
+                       {{}, {Quantity::count, Quantity::one}}}}};
 
 /// The quotient with 7 more bits, toward zero; then scaled by what is left of in / out.
 inline constexpr AveragePoolArithmetic global_average{
@@ -50,7 +55,7 @@ inline constexpr AveragePoolArithmetic global_average{
     .output_scale = OutputScale::own,
     .sum = {.accumulator = int32_wraps,
             .output = {odd_8_bits,
-                       Chain{shift_left_by(7, 32, Overflow::wrap), divide_by_count(Rounding::toward_zero)} + scaled,
+                       Chain{stage::shift_left_by(7, 32, Overflow::wrap), stage::divide_by_count(Rounding::toward_zero)} + scaled,
                        {{Quantity::in, Quantity::one}, {Quantity::out, Quantity::one}, -7}}}};
 
 }  // namespace gap8_rules

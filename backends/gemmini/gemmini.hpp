@@ -15,7 +15,7 @@ inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::w
 
 /// ACC_SCALE and MVIN_SCALE: half_even(float(x) * s), s a float32 that the program brings.
 inline constexpr ScaleEncoding float32_scale{.arithmetic = ScaleArithmetic::f64};
-inline constexpr RescaleRule acc_scale{float32_scale, {float_scale(Rounding::half_even), clamp()}};
+inline constexpr RescaleRule acc_scale{float32_scale, {stage::float_scale(Rounding::half_even), stage::clamp()}};
 
 /// ROUNDING_RIGHT_SHIFT, of configurations without floats.
 inline constexpr RescaleRule acc_shift{{.arithmetic = ScaleArithmetic::f64,
@@ -25,14 +25,14 @@ inline constexpr RescaleRule acc_shift{{.arithmetic = ScaleArithmetic::f64,
                                         .form = MultiplierForm::power_of_two,
                                         .min_exponent = -31,
                                         .max_exponent = 0},
-                                       {shift_right(Rounding::half_even), clamp()}};
+                                       {stage::shift_right(Rounding::half_even), stage::clamp()}};
 
 /// resadd: each operand is moved in as 8 bits, with a scale of its own; their sum leaves through the accumulator's scale, which is 1 unless the
 /// program says otherwise.
 inline constexpr SumArithmetic residual{
-    .operand = {float32_scale, {float_scale(Rounding::half_even), narrow_to(8, Overflow::saturate)}, in_per_out},
+    .operand = {float32_scale, {stage::float_scale(Rounding::half_even), stage::narrow_to(8, Overflow::saturate)}, in_per_out},
     .accumulator = int32_wraps,
-    .output = {float32_scale, {float_scale(Rounding::half_even), clamp()}, {}}};
+    .output = {float32_scale, {stage::float_scale(Rounding::half_even), stage::clamp()}, {}}};
 
 [[nodiscard]] constexpr ConvByType sums(const RescaleRule& rescale) {
   return {.i8 = {.sum = {.accumulator = int32_wraps, .output = rescale},

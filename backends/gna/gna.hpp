@@ -25,15 +25,16 @@ inline constexpr AccumulatorRule unsaturated{.bits = 64, .overflow = Overflow::w
 
 /// Sums that leave the layer as they are.
 [[nodiscard]] constexpr ConvArithmetic sums(const AccumulatorRule& accumulator, RowMultiplier multiplier = RowMultiplier::absent) {
-  return {
-      .sum = {.accumulator = accumulator, .output = {.chain = {clamp()}}}, .bias = BiasAt::accumulator_start, .row_multiplier = multiplier};
+  return {.sum = {.accumulator = accumulator, .output = {.chain = {stage::clamp()}}},
+          .bias = BiasAt::accumulator_start,
+          .row_multiplier = multiplier};
 }
 
 /// Of codes as they are, saturated after every addition.
 [[nodiscard]] constexpr SumArithmetic running_sum(std::uint8_t bits) {
   return {.centring = Centring::nothing,
           .accumulator = {.bits = bits, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add},
-          .output = {.chain = {clamp()}}};
+          .output = {.chain = {stage::clamp()}}};
 }
 
 /// 16-bit data: 16-bit weights, or 8-bit weights with a multiplier per row.

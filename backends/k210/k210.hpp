@@ -23,8 +23,8 @@ inline constexpr ScaleEncoding norm_mul{.arithmetic = ScaleArithmetic::f32,
                                         .max_exponent = 23,
                                         .carry = MultiplierCarry::renormalize};
 
-inline constexpr Chain norm_and_activation{multiply(), shift_right(Rounding::floor), add_offset(),
-                                           segments(16, 16, Rounding::half_even, RoundingStep::away_from_zero), clamp()};
+inline constexpr Chain norm_and_activation{stage::multiply(), stage::shift_right(Rounding::floor), stage::add_offset(),
+                                           stage::segments(16, 16, Rounding::half_even, RoundingStep::away_from_zero), stage::clamp()};
 
 inline constexpr ConvByType sums{.u8 = {.sum = {.accumulator = bits36, .output = {norm_mul, norm_and_activation}},
                                         .bias = BiasAt::accumulator_end,
@@ -36,7 +36,7 @@ inline constexpr AveragePoolArithmetic average{
     .output_scale = OutputScale::of_input,
     .sum = {.centring = Centring::nothing,
             .accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::at_end},
-            .output = {.chain = {divide_by_count(Rounding::floor), clamp()}}}};
+            .output = {.chain = {stage::divide_by_count(Rounding::floor), stage::clamp()}}}};
 
 }  // namespace k210_rules
 

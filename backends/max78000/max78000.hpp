@@ -23,17 +23,18 @@ inline constexpr ScaleEncoding output_shift{.arithmetic = ScaleArithmetic::f64,
                                             .max_exponent = 8};
 
 inline constexpr ConvByType conv{
-    .i8 = {.sum = {.accumulator = full_resolution, .output = {output_shift, {shift_right(Rounding::half_up), absolute(), clamp()}}},
+    .i8 = {.sum = {.accumulator = full_resolution,
+                   .output = {output_shift, {stage::shift_right(Rounding::half_up), stage::absolute(), stage::clamp()}}},
            .bias = BiasAt::accumulator_start,
            .per_channel = PerChannelLowering::native}};
 
 /// Codes summed as they are.
-inline constexpr SumArithmetic plain_sum{.accumulator = full_resolution, .output = {.chain = {clamp()}}};
+inline constexpr SumArithmetic plain_sum{.accumulator = full_resolution, .output = {.chain = {stage::clamp()}}};
 
 inline constexpr AveragePoolArithmetic average{
     .padding = PaddingCount::included,
     .output_scale = OutputScale::of_input,
-    .sum = {.accumulator = full_resolution, .output = {.chain = {divide_by_count(Rounding::toward_zero), clamp()}}}};
+    .sum = {.accumulator = full_resolution, .output = {.chain = {stage::divide_by_count(Rounding::toward_zero), stage::clamp()}}}};
 
 }  // namespace max78000_rules
 
@@ -48,7 +49,7 @@ inline constexpr Backend max78000{.coding = Coding::symmetric,
                                   .add = {.i8 = max78000_rules::plain_sum},
                                   .sub = {.i8 = max78000_rules::plain_sum},
                                   .add_n = {.i8 = max78000_rules::plain_sum},
-                                  .mul = {.chain = {clamp()}},
+                                  .mul = {.chain = {stage::clamp()}},
                                   .bitwise = Bitwise::of_codes};
 
 }  // namespace lastbit

@@ -52,34 +52,40 @@ struct Scaling {
 
 [[nodiscard]] constexpr Scaling single_shift(Width bits) {
   return {.with_bias = {power_of_two,
-                        {add_half_by_exponent(bits, Overflow::wrap), relu(), shift_right_by_exponent(Rounding::floor), clamp_to_type()}},
-          .without_bias = {power_of_two, {relu(), shift_right_by_exponent(Rounding::floor), clamp_to_type()}}};
+                        {stage::add_half_by_exponent(bits, Overflow::wrap), stage::relu(), stage::shift_right_by_exponent(Rounding::floor),
+                         stage::clamp_to_type()}},
+          .without_bias = {power_of_two, {stage::relu(), stage::shift_right_by_exponent(Rounding::floor), stage::clamp_to_type()}}};
 }
 
 [[nodiscard]] constexpr RescaleRule double_shift(Width bits) {
   return {two_powers,
-          {relu(), two_term_shift(bits, Overflow::wrap), add_half(bits, Overflow::wrap), shift_right(Rounding::floor), clamp_to_type()}};
+          {stage::relu(), stage::two_term_shift(bits, Overflow::wrap), stage::add_half(bits, Overflow::wrap),
+           stage::shift_right(Rounding::floor), stage::clamp_to_type()}};
 }
 
 /// The multiply takes an int32, whatever the accumulator is; its result is converted to the type of the accumulator.
 [[nodiscard]] constexpr RescaleRule fixed_mult(Width bits, std::uint8_t multiplier_bits) {
   return {fixed_point(multiplier_bits),
-          {relu(), clamp_accumulator(), narrow_to(32, Overflow::wrap), multiply(), shift_right(Rounding::half_up),
-           narrow_to(bits, Overflow::wrap), clamp_to_type()}};
+          {stage::relu(), stage::clamp_accumulator(), stage::narrow_to(32, Overflow::wrap), stage::multiply(),
+           stage::shift_right(Rounding::half_up), stage::narrow_to(bits, Overflow::wrap), stage::clamp_to_type()}};
 }
 
 inline constexpr RescaleRule float_mult{
-    real, {relu(), clamp_accumulator(), float_scale(Rounding::half_away, ProductArithmetic::f64), clamp_to_type()}};
+    real,
+    {stage::relu(), stage::clamp_accumulator(), stage::float_scale(Rounding::half_away, ProductArithmetic::f64), stage::clamp_to_type()}};
 
 // The simulator: 64-bit integers throughout, one rounding.
 
-inline constexpr RescaleRule simulated_single_shift{power_of_two, {relu(), shift_right_by_exponent(Rounding::half_up), clamp_to_type()}};
+inline constexpr RescaleRule simulated_single_shift{
+    power_of_two, {stage::relu(), stage::shift_right_by_exponent(Rounding::half_up), stage::clamp_to_type()}};
 inline constexpr RescaleRule simulated_double_shift{
-    two_powers, {relu(), two_term_shift(64, Overflow::wrap), shift_right(Rounding::half_up), clamp_to_type()}};
+    two_powers, {stage::relu(), stage::two_term_shift(64, Overflow::wrap), stage::shift_right(Rounding::half_up), stage::clamp_to_type()}};
 [[nodiscard]] constexpr RescaleRule simulated_fixed_mult(std::uint8_t multiplier_bits) {
-  return {fixed_point(multiplier_bits), {relu(), clamp_accumulator(), multiply(), shift_right(Rounding::half_up), clamp_to_type()}};
+  return {fixed_point(multiplier_bits),
+          {stage::relu(), stage::clamp_accumulator(), stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp_to_type()}};
 }
-inline constexpr RescaleRule simulated_float_mult{real, {relu(), clamp_accumulator(), float_scale(Rounding::half_away), clamp_to_type()}};
+inline constexpr RescaleRule simulated_float_mult{
+    real, {stage::relu(), stage::clamp_accumulator(), stage::float_scale(Rounding::half_away), stage::clamp_to_type()}};
 
 [[nodiscard]] constexpr ConvArithmetic sums(std::uint8_t bits, const RescaleRule& rescale) {
   return {.sum = {.accumulator = {.bits = bits, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = rescale},
@@ -131,7 +137,7 @@ struct Ways {
                           .output_scale = OutputScale::of_input,
                           .sum = {.centring = Centring::nothing,
                                   .accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
-                                  .output = {.chain = {divide_by_count(Rounding::toward_zero), clamp()}}}};
+                                  .output = {.chain = {stage::divide_by_count(Rounding::toward_zero), stage::clamp()}}}};
   backend.global_average_pool = backend.average_pool;
   backend.argmax = {
       .method = ArgmaxMethod::first_maximum, .running_maximum = RunningMaximum::carried_over, .single_channel = SingleChannel::upper_half};

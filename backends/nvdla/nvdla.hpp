@@ -21,12 +21,14 @@ inline constexpr ScaleEncoding int16_factor{.arithmetic = ScaleArithmetic::f32_o
                                             .carry = MultiplierCarry::keep};
 
 /// X: multiplier, shift, rectifier, in 32 bits that saturate.
-inline constexpr Chain x{multiply(), shift_right(Rounding::half_away), narrow_to(32, Overflow::saturate), relu()};
+inline constexpr Chain x{stage::multiply(), stage::shift_right(Rounding::half_away), stage::narrow_to(32, Overflow::saturate),
+                         stage::relu()};
 /// X alone, whose ALU has an operand for every channel, and whose multiplier may leave out what is not below 0.
-inline constexpr Chain x_with_operand = Chain{add_offset(), scale_below_zero(32, Rounding::half_away)} + x;
+inline constexpr Chain x_with_operand = Chain{stage::add_offset(), stage::scale_below_zero(32, Rounding::half_away)} + x;
 /// C: offset, multiplier, shift, in 17 bits that saturate. A layer that states no converter passes it as it is.
-inline constexpr Chain c{add_converter_offset(), multiply_by_converter(16), shift_right_by_converter(Rounding::half_away),
-                         narrow_to(17, Overflow::saturate), clamp_to_type()};
+inline constexpr Chain c{stage::add_converter_offset(), stage::multiply_by_converter(16),
+                         stage::shift_right_by_converter(Rounding::half_away), stage::narrow_to(17, Overflow::saturate),
+                         stage::clamp_to_type()};
 
 inline constexpr RescaleRule x_and_c{int16_factor, x + c};
 
@@ -46,8 +48,8 @@ inline constexpr AveragePoolArithmetic average{
                         .significant_bits = 16,
                         .rounding = Rounding::floor,
                         .normalization = Normalization::fixed_point},
-                       {multiply(), shift_right_by(16, Rounding::half_away), narrow_to(32, Overflow::saturate), multiply_by_converter(18),
-                        shift_right_by_converter(Rounding::half_away), clamp()},
+                       {stage::multiply(), stage::shift_right_by(16, Rounding::half_away), stage::narrow_to(32, Overflow::saturate),
+                        stage::multiply_by_converter(18), stage::shift_right_by_converter(Rounding::half_away), stage::clamp()},
                        {{}, {Quantity::count, Quantity::one}}}}};
 
 }  // namespace nvdla_rules
@@ -60,7 +62,7 @@ inline constexpr Backend nvdla{.coding = Coding::symmetric,
                                .average_pool = nvdla_rules::average,
                                .global_average_pool = nvdla_rules::average,
                                .requantize = {nvdla_rules::int16_factor, nvdla_rules::x_with_operand + nvdla_rules::c},
-                               .requantize_to_32bit = {nvdla_rules::int16_factor, nvdla_rules::x_with_operand + clamp_to_type()},
+                               .requantize_to_32bit = {nvdla_rules::int16_factor, nvdla_rules::x_with_operand + stage::clamp_to_type()},
                                .extreme = Extreme::of_codes};
 
 }  // namespace lastbit

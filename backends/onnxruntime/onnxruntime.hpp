@@ -14,7 +14,7 @@ namespace onnxruntime {
 inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32};
 
 /// y = clamp(half_even(float(sum) * scale) + zero point)
-inline constexpr RescaleRule by_float{scale_f32, {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
+inline constexpr RescaleRule by_float{scale_f32, {stage::float_scale(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 
 inline constexpr ConvByType conv{
     .i8 = {.sum = {.accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add}, .output = by_float},
@@ -37,7 +37,7 @@ inline constexpr FunctionArithmetic float_ratio{.method = FunctionMethod::float_
 inline constexpr FunctionArithmetic float_table{.method = FunctionMethod::float_table, .rounding = Rounding::half_even};
 inline constexpr AddArithmetic float_sum{.in_float = {.method = FloatSumMethod::fused, .rounding = Rounding::half_even}};
 /// y = clamp(half_even(float(product) * scale + zero point)), product and sum each rounded to float.
-inline constexpr RescaleRule onto_zero_point{scale_f32, {float_scale_with_zero_point(Rounding::half_even), clamp()}};
+inline constexpr RescaleRule onto_zero_point{scale_f32, {stage::float_scale_with_zero_point(Rounding::half_even), stage::clamp()}};
 inline constexpr AveragePoolArithmetic windows{
     .padding = PaddingCount::excluded,
     .output_scale = OutputScale::own,

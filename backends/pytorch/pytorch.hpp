@@ -27,10 +27,10 @@ inline constexpr AccumulatorRule pairs_saturate{.bits = 32,
 
 /// s = float(float(in * weight) * float(1 / out)); y = clamp(half_even(float(sum) * s) + zero point)
 inline constexpr RescaleRule by_inverse_output{{.arithmetic = ScaleArithmetic::f32_by_inverse_output},
-                                               {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
+                                               {stage::float_scale(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 /// s = float(float(1 / out) / float(float(1 / in) * float(1 / weight))); y = clamp(half_even(float(float(sum) * s) + zero point))
 inline constexpr RescaleRule by_inverses{{.arithmetic = ScaleArithmetic::f32_of_inverses},
-                                         {float_scale_with_zero_point(Rounding::half_even), clamp()}};
+                                         {stage::float_scale_with_zero_point(Rounding::half_even), stage::clamp()}};
 
 [[nodiscard]] constexpr ConvArithmetic products(const RescaleRule& rescale, const AccumulatorRule& accumulator) {
   return {
@@ -47,7 +47,7 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
                                                          .min_exponent = -300,
                                                          .max_exponent = 300,
                                                          .carry = MultiplierCarry::keep},
-                                                        {multiply()},
+                                                        {stage::multiply()},
                                                         in_per_out},
                                             .accumulator = int32_wraps,
                                             .output = {{.arithmetic = ScaleArithmetic::f64,
@@ -57,7 +57,7 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
                                                         .form = MultiplierForm::power_of_two,
                                                         .min_exponent = -300,
                                                         .max_exponent = 300},
-                                                       {shift_right(Rounding::half_away), add_zero_point(), clamp()},
+                                                       {stage::shift_right(Rounding::half_away), stage::add_zero_point(), stage::clamp()},
                                                        {{Quantity::unit, Quantity::one}, {}}}};
 
 /// Every engine's but qnnpack's.
@@ -71,7 +71,7 @@ inline constexpr Ratio scales_per_count{{Quantity::in, Quantity::one}, {Quantity
           .output_scale = OutputScale::of_input,
           .sum = {.accumulator = int32_wraps,
                   .output = {{.arithmetic = ScaleArithmetic::f32},
-                             {float_scale(Rounding::half_even), add_zero_point(), clamp()},
+                             {stage::float_scale(Rounding::half_even), stage::add_zero_point(), stage::clamp()},
                              {{}, {Quantity::count, Quantity::one}}}}};
 }
 
@@ -115,7 +115,7 @@ inline constexpr Backend pytorch_qnnpack = [] {
 inline constexpr Backend pytorch_x86 = [] {
   Backend backend = pytorch::operators(pytorch::by_inverses);
   backend.planar_average_pool = backend.average_pool;
-  backend.planar_average_pool.sum.output.chain = {float_scale_with_zero_point(Rounding::half_even), clamp()};
+  backend.planar_average_pool.sum.output.chain = {stage::float_scale_with_zero_point(Rounding::half_even), stage::clamp()};
   return backend;
 }();
 

@@ -25,7 +25,7 @@ namespace rockchip {
 
 /// OUT_CVT: the zero point behind the rounding, the bounds last.
 [[nodiscard]] constexpr RescaleRule out_cvt(MultiplierCarry carry) {
-  return {out_cvt_scale(carry), {multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+  return {out_cvt_scale(carry), {stage::multiply(), stage::shift_right(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 }
 
 /// What the bias stage's registers hold: a multiplier of 16 bits, its sign among them. Layers state them: how a compiler makes them is not established.
@@ -39,8 +39,8 @@ inline constexpr ScaleEncoding bias_stage_scale{.arithmetic = ScaleArithmetic::f
 /// The bias stage, then OUT_CVT: an offset, a multiplier and two shifts for each channel, one of products below 0; saturated to int32; then one scale.
 inline constexpr RescaleRule per_channel{
     bias_stage_scale,
-    {add_offset(), multiply(), shift_right_by_sign(Rounding::half_even), narrow_to(32, Overflow::saturate), multiply_by_converter(16),
-     shift_right_by_converter(Rounding::half_even), add_zero_point(), clamp()}};
+    {stage::add_offset(), stage::multiply(), stage::shift_right_by_sign(Rounding::half_even), stage::narrow_to(32, Overflow::saturate),
+     stage::multiply_by_converter(16), stage::shift_right_by_converter(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 

@@ -19,7 +19,8 @@ inline constexpr ScaleEncoding positive{.arithmetic = ScaleArithmetic::f32,
                                         .min_exponent = -30,
                                         .max_exponent = 0};
 
-inline constexpr RescaleRule multiplier_shift{positive, {multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()}};
+inline constexpr RescaleRule multiplier_shift{
+    positive, {stage::multiply(), stage::shift_right(Rounding::half_up), stage::add_zero_point(), stage::clamp()}};
 
 /// QuantizeMultiplier of the double scale; MultiplyByQuantizedMultiplier.
 inline constexpr RescaleRule qdm{{.arithmetic = ScaleArithmetic::f64,
@@ -28,8 +29,8 @@ inline constexpr RescaleRule qdm{{.arithmetic = ScaleArithmetic::f64,
                                   .normalization = Normalization::half_to_one,
                                   .min_exponent = -31,
                                   .max_exponent = 31},
-                                 {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up),
-                                  shift_right_by_exponent(Rounding::half_away), add_zero_point(), clamp()}};
+                                 {stage::shift_left(32, Overflow::wrap), stage::doubling_high_multiply(32, Rounding::half_up),
+                                  stage::shift_right_by_exponent(Rounding::half_away), stage::add_zero_point(), stage::clamp()}};
 
 /// Sums in float32, which are exact while they stay below 2^24; the bias is added in 64 bits.
 inline constexpr AccumulatorRule float_sums{.bits = 64, .overflow = Overflow::exact, .when = NarrowingPoint::at_end};

@@ -27,19 +27,24 @@ inline constexpr ScaleEncoding multiplier_q31_single{.arithmetic = ScaleArithmet
                                                      .max_exponent = 30};
 
 /// MultiplyByQuantizedMultiplier, two roundings: the first half up, the second half away from zero.
-inline constexpr RescaleRule twice{
-    multiplier_q31,
-    {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_away)}};
+inline constexpr RescaleRule twice{multiplier_q31,
+                                   {stage::shift_left(32, Overflow::wrap), stage::doubling_high_multiply(32, Rounding::half_up),
+                                    stage::shift_right_by_exponent(Rounding::half_away)}};
 /// MultiplyByQuantizedMultiplier, one rounding; the 64-bit result is cut to 32 bits.
-inline constexpr RescaleRule once{multiplier_q31_single, {multiply(), shift_right(Rounding::half_up), narrow_to(32, Overflow::wrap)}};
+inline constexpr RescaleRule once{multiplier_q31_single,
+                                  {stage::multiply(), stage::shift_right(Rounding::half_up), stage::narrow_to(32, Overflow::wrap)}};
 
 /// The 64-bit accumulator of 16-bit data: the multiplier keeps 15 bits, one rounding, in both builds.
 [[nodiscard]] constexpr RescaleRule once_by_15_bits(const ScaleEncoding& scale) {
-  return {scale, {multiply(MultiplierBits{15}, Rounding::half_up), shift_right(Rounding::half_up), narrow_to(32, Overflow::wrap)}};
+  return {scale,
+          {stage::multiply(MultiplierBits{15}, Rounding::half_up), stage::shift_right(Rounding::half_up),
+           stage::narrow_to(32, Overflow::wrap)}};
 }
 
 /// The chain continued with output zero point and bounds.
-[[nodiscard]] constexpr RescaleRule to_output(const RescaleRule& rule) { return {rule.scale, rule.chain + add_zero_point() + clamp()}; }
+[[nodiscard]] constexpr RescaleRule to_output(const RescaleRule& rule) {
+  return {rule.scale, rule.chain + stage::add_zero_point() + stage::clamp()};
+}
 
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
@@ -83,7 +88,7 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
 
 /// The state is bounded before its zero point is added, so that a code beyond the type wraps when it is stored.
 [[nodiscard]] constexpr RescaleRule to_state(const RescaleRule& rule, Width bits) {
-  return {rule.scale, rule.chain + clamp() + add_zero_point() + narrow_to(bits, Overflow::wrap)};
+  return {rule.scale, rule.chain + stage::clamp() + stage::add_zero_point() + stage::narrow_to(bits, Overflow::wrap)};
 }
 
 /// Its effective scales are float, and it ignores the fused activation.
@@ -113,7 +118,7 @@ inline constexpr AccumulatorRule int64_wraps{.bits = 64, .overflow = Overflow::w
 /// Both operands shifted left, rescaled to twice the larger scale, summed in int32 and rescaled.
 [[nodiscard]] constexpr SumArithmetic aligned_sum(const RescaleRule& rescale, ConstantShift left) {
   RescaleRule operand = rescale, output = to_output(rescale);
-  operand.chain = Chain{shift_left_by(left, 32, Overflow::wrap)} + operand.chain;
+  operand.chain = Chain{stage::shift_left_by(left, 32, Overflow::wrap)} + operand.chain;
   operand.by = {{Quantity::in, Quantity::one}, {Quantity::larger_in, Quantity::one}, -1};
   output.by = {{Quantity::larger_in, Quantity::one}, {Quantity::out, Quantity::one}, static_cast<std::int8_t>(1 - left.value)};
   return {.operand = operand, .accumulator = int32_wraps, .output = output};
@@ -127,10 +132,10 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
                                                         .form = MultiplierForm::power_of_two,
                                                         .min_exponent = -31,
                                                         .max_exponent = 0},
-                                                       {shift_right_by_exponent(Rounding::half_away)},
+                                                       {stage::shift_right_by_exponent(Rounding::half_away)},
                                                        in_per_out},
                                            .accumulator = {.bits = 16, .overflow = Overflow::saturate, .when = NarrowingPoint::at_end},
-                                           .output = {.chain = {add_zero_point(), clamp()}}};
+                                           .output = {.chain = {stage::add_zero_point(), stage::clamp()}}};
 
 [[nodiscard]] constexpr SumArithmetic mean_of(RescaleRule output) {
   output.by = in_per_out;
@@ -170,11 +175,11 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
   for (SumArithmetic* sum : {&sub.i8, &sub.i16, &sub.i16_power_of_two})
     sum->operand.scale.arithmetic = sum->output.scale.arithmetic = ScaleArithmetic::f32;
   const FunctionArithmetic fixed_point{.method = FunctionMethod::fixed_point, .input = {rescale.scale, rescale.chain}};
-  AveragePoolArithmetic average{
-      .padding = PaddingCount::excluded,
-      .output_scale = OutputScale::of_input,
-      .sum = {
-          .centring = Centring::nothing, .accumulator = int32_wraps, .output = {.chain = {divide_by_count(Rounding::half_away), clamp()}}}};
+  AveragePoolArithmetic average{.padding = PaddingCount::excluded,
+                                .output_scale = OutputScale::of_input,
+                                .sum = {.centring = Centring::nothing,
+                                        .accumulator = int32_wraps,
+                                        .output = {.chain = {stage::divide_by_count(Rounding::half_away), stage::clamp()}}}};
   return {.conv = conv(rescale),
           .depthwise_conv = conv_without_bias32(rescale),
           .transposed_conv = conv_without_bias32(rescale),
@@ -231,8 +236,8 @@ inline constexpr SumArithmetic shifted_sum{.operand = {{.arithmetic = ScaleArith
 }
 
 /// The shift of products of two 16-bit values, half away from zero, in both builds (CwiseMul); their scales are powers of two.
-inline constexpr RescaleRule shifted_product{shifted_sum.operand.scale,
-                                             {shift_right_by_exponent(Rounding::half_away), add_zero_point(), clamp()}};
+inline constexpr RescaleRule shifted_product{
+    shifted_sum.operand.scale, {stage::shift_right_by_exponent(Rounding::half_away), stage::add_zero_point(), stage::clamp()}};
 
 /// The kernels of TensorFlow Lite for desktop and phone where they are not those of TFLite Micro: Mul computes its effective scale in float, Sub in double,
 /// ResizeBilinear of uint8 data multiplies its weights out first, sums of power-of-two scales, where the file asks for them, are shifts, logistic and
@@ -257,13 +262,13 @@ inline constexpr RescaleRule shifted_product{shifted_sum.operand.scale,
 /// ruy's kernels for 64-bit Arm: one rounding (sqdmulh, srshl), the multipliers those of a build that rounds twice.
 inline constexpr RescaleRule once_by_ruy{multiplier_q31, once.chain};
 /// The vectors of the other kernels there: both roundings half up (vqrdmulh, vrshl without gemmlowp's fix-up of negative values).
-inline constexpr RescaleRule twice_upward{
-    multiplier_q31,
-    {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_up)}};
+inline constexpr RescaleRule twice_upward{multiplier_q31,
+                                          {stage::shift_left(32, Overflow::wrap), stage::doubling_high_multiply(32, Rounding::half_up),
+                                           stage::shift_right_by_exponent(Rounding::half_up)}};
 
 /// Operands shifted left as far as they are to go, at once, and rounded once; the sum rounded twice.
 [[nodiscard]] constexpr SumArithmetic operands_rounded_once(SumArithmetic sum, ConstantShift left) {
-  sum.operand.chain = Chain{shift_left_by(left, 32, Overflow::wrap)} + once.chain;
+  sum.operand.chain = Chain{stage::shift_left_by(left, 32, Overflow::wrap)} + once.chain;
   return sum;
 }
 

@@ -23,13 +23,13 @@ namespace tosa {
 
 /// apply_scale_32 without double_round, apply_scale_16: (v * m + 2^(s - 1)) >> s.
 [[nodiscard]] constexpr RescaleRule single_round(std::uint8_t bits) {
-  return {multiplier(bits), {multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()}};
+  return {multiplier(bits), {stage::multiply(), stage::shift_right(Rounding::half_up), stage::add_zero_point(), stage::clamp()}};
 }
 /// apply_scale_32 with double_round. Of shifts beyond 31 it adds another 2^30, of the value's sign: a first rounding at 31 places, half up, and a
 /// second of the rest, half away from zero.
 inline constexpr RescaleRule double_round{multiplier(31),
-                                          {shift_left(32, Overflow::exact), doubling_high_multiply(32, Rounding::half_up),
-                                           shift_right_by_exponent(Rounding::half_away), add_zero_point(), clamp()}};
+                                          {stage::shift_left(32, Overflow::exact), stage::doubling_high_multiply(32, Rounding::half_up),
+                                           stage::shift_right_by_exponent(Rounding::half_away), stage::add_zero_point(), stage::clamp()}};
 
 /// A sum that leaves its width makes the program invalid.
 [[nodiscard]] constexpr AccumulatorRule exact(std::uint8_t bits) {
@@ -50,7 +50,8 @@ inline constexpr RescaleRule double_round{multiplier(31),
 inline constexpr AveragePoolArithmetic average{
     .padding = PaddingCount::excluded,
     .output_scale = OutputScale::scale_of_input,
-    .sum = {.accumulator = exact(32), .output = {.chain = {divide_by_count(Rounding::half_away), add_zero_point(), clamp()}}}};
+    .sum = {.accumulator = exact(32),
+            .output = {.chain = {stage::divide_by_count(Rounding::half_away), stage::add_zero_point(), stage::clamp()}}}};
 
 [[nodiscard]] constexpr Backend with_rescale(const RescaleRule& rescale) {
   return {

@@ -19,16 +19,16 @@ inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32,
                                          .min_exponent = -300,
                                          .max_exponent = 300};
 
-inline constexpr Stage multiply_v8 = multiply();
-inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floor);
+inline constexpr Stage multiply_v8 = stage::multiply();
+inline constexpr Stage multiply_v7 = stage::multiply(MultiplierBits{16}, Rounding::floor);
 
 /// The NN core's way to the output: the rectifier stands before the multiplier.
 [[nodiscard]] constexpr RescaleRule rectified(const Stage& multiplication) {
-  return {scale_f32, {relu(), multiplication, shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+  return {scale_f32, {stage::relu(), multiplication, stage::shift_right(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 }
 /// Assumed where no convolution is computed.
 [[nodiscard]] constexpr RescaleRule rescaled(const Stage& multiplication) {
-  return {scale_f32, {multiplication, shift_right(Rounding::half_even), add_zero_point(), clamp()}};
+  return {scale_f32, {multiplication, stage::shift_right(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 }
 
 [[nodiscard]] constexpr ConvByType conv(const RescaleRule& rescale) {
@@ -49,7 +49,7 @@ inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floo
                        .normalization = Normalization::unit,
                        .min_exponent = 0,
                        .max_exponent = 0},
-                      {multiply()},
+                      {stage::multiply()},
                       {{Quantity::in, Quantity::one}, {Quantity::first_in, Quantity::one}}},
           .accumulator = {.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
           .output = output};
@@ -62,7 +62,7 @@ inline constexpr Stage multiply_v7 = multiply(MultiplierBits{16}, Rounding::floo
                                 .output_scale = OutputScale::of_input,
                                 .sum = {.centring = Centring::nothing,
                                         .accumulator = {.bits = 64, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add},
-                                        .output = {.chain = {divide_by_count(Rounding::half_even), clamp()}}}};
+                                        .output = {.chain = {stage::divide_by_count(Rounding::half_even), stage::clamp()}}}};
   RescaleRule per_count = rescale;
   per_count.by = in_per_out_and_count;
   AddArithmetic add{.i8 = convolved(multiplication, centring_of_add)};

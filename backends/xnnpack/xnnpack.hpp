@@ -15,7 +15,7 @@ namespace xnnpack {
 inline constexpr ScaleEncoding scale_f32{.arithmetic = ScaleArithmetic::f32};
 
 /// y = clamp(half_even(float(sum) * scale) + zero point)
-inline constexpr RescaleRule by_float{scale_f32, {float_scale(Rounding::half_even), add_zero_point(), clamp()}};
+inline constexpr RescaleRule by_float{scale_f32, {stage::float_scale(Rounding::half_even), stage::add_zero_point(), stage::clamp()}};
 
 inline constexpr AccumulatorRule int32_wraps{.bits = 32, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
 inline constexpr ConvArithmetic conv_i8{
@@ -29,7 +29,7 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
                                                          .min_exponent = -300,
                                                          .max_exponent = 300,
                                                          .carry = MultiplierCarry::keep},
-                                                        {multiply()},
+                                                        {stage::multiply()},
                                                         in_per_out},
                                             .accumulator = int32_wraps,
                                             .output = {{.arithmetic = ScaleArithmetic::f64,
@@ -39,19 +39,20 @@ inline constexpr SumArithmetic weighted_sum{.operand = {{.arithmetic = ScaleArit
                                                         .form = MultiplierForm::power_of_two,
                                                         .min_exponent = -300,
                                                         .max_exponent = 300},
-                                                       {shift_right(Rounding::half_up), add_zero_point(), clamp()},
+                                                       {stage::shift_right(Rounding::half_up), stage::add_zero_point(), stage::clamp()},
                                                        {{Quantity::unit, Quantity::one}, {}}}};
 
 /// qs8-vcvt: the ratio of the scales with 8 fraction bits; one rounding.
-inline constexpr RescaleRule by_8_fraction_bits{{.arithmetic = ScaleArithmetic::f32,
-                                                 .significant_bits = 8,
-                                                 .rounding = Rounding::half_even,
-                                                 .normalization = Normalization::fixed_point},
-                                                {multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()}};
+inline constexpr RescaleRule by_8_fraction_bits{
+    {.arithmetic = ScaleArithmetic::f32,
+     .significant_bits = 8,
+     .rounding = Rounding::half_even,
+     .normalization = Normalization::fixed_point},
+    {stage::multiply(), stage::shift_right(Rounding::half_up), stage::add_zero_point(), stage::clamp()}};
 
 /// qs8-vlrelu: both slopes, in / out and in * alpha / out, so. It is bounded when the zero point joins.
 inline constexpr FunctionArithmetic leaky_by_8_fraction_bits{
-    .method = FunctionMethod::rescaled, .rescale = {by_8_fraction_bits.scale, {multiply(), shift_right(Rounding::half_up)}}};
+    .method = FunctionMethod::rescaled, .rescale = {by_8_fraction_bits.scale, {stage::multiply(), stage::shift_right(Rounding::half_up)}}};
 
 /// What xnnpack_delegate.cc asks of a node before it takes it.
 inline constexpr DelegatedLayers delegated{.data = DelegatedData::one_8bit_type,
@@ -63,9 +64,9 @@ inline constexpr DelegatedLayers delegated{.data = DelegatedData::one_8bit_type,
 
 /// y = clamp(round(float(sum) * float(in / (out * count))) + zero point)
 [[nodiscard]] constexpr MeanArithmetic mean_by_float(Rounding rounding) {
-  return {
-      .count = CountIn::ratio,
-      .sum = {.accumulator = int32_wraps, .output = {scale_f32, {float_scale(rounding), add_zero_point(), clamp()}, in_per_out_and_count}}};
+  return {.count = CountIn::ratio,
+          .sum = {.accumulator = int32_wraps,
+                  .output = {scale_f32, {stage::float_scale(rounding), stage::add_zero_point(), stage::clamp()}, in_per_out_and_count}}};
 }
 
 /// What a function of two methods by the data's width is of 16-bit data.

@@ -11,8 +11,8 @@ constexpr Backend mine = [] {
   Backend device = vipnano_v8;
   ConvArithmetic& conv = device.conv.i8;
   conv.sum.accumulator = {.bits = 24, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
-  conv.sum.output.chain = {multiply(), shift_right_by_fraction(Rounding::half_up), shift_right(Rounding::half_down), add_zero_point(),
-                           clamp()};
+  conv.sum.output.chain = {stage::multiply(), stage::shift_right_by_fraction(Rounding::half_up), stage::shift_right(Rounding::half_down),
+                           stage::add_zero_point(), stage::clamp()};
   return device;
 }();
 

@@ -15,8 +15,8 @@ constexpr Backend my_npu = [] {
   Backend backend = vipnano_v8;
   backend.conv.i8.sum.accumulator.bits = 24;
   backend.conv.i8.sum.accumulator.overflow = Overflow::saturate;
-  backend.conv.i8.sum.output.chain = {multiply(MultiplierBits{12}, Rounding::floor), shift_right(Rounding::half_up), add_zero_point(),
-                                      clamp()};
+  backend.conv.i8.sum.output.chain = {stage::multiply(MultiplierBits{12}, Rounding::floor), stage::shift_right(Rounding::half_up),
+                                      stage::add_zero_point(), stage::clamp()};
   return backend;
 }();
 

@@ -313,7 +313,7 @@ Lines formula(const FunctionArithmetic& rule) {
     const RescaleRule input{rule.input.scale, rule.input.chain};
     if (input.chain.empty())
       return {"fixed-point approximation (arith/fixed_function.hpp) with stages of its own; its scales as",
-              scale_line({input.scale, {multiply()}}, "input to fixed point, fixed point to output")};
+              scale_line({input.scale, {stage::multiply()}}, "input to fixed point, fixed point to output")};
     return {"fixed-point approximation (arith/fixed_function.hpp); its input rescaled as", scale_line(input, "input to fixed point"),
             "v = " + expression(input, "x - zero_in")};
   }

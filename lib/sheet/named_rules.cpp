@@ -15,7 +15,7 @@ constexpr RescaleRule reciprocal_16{{.arithmetic = ScaleArithmetic::f64,
                                      .normalization = Normalization::one_to_two,
                                      .min_exponent = -62,
                                      .max_exponent = 62},
-                                    {multiply(), shift_right(Rounding::half_even), clamp()},
+                                    {stage::multiply(), stage::shift_right(Rounding::half_even), stage::clamp()},
                                     per_count};
 
 [[nodiscard]] constexpr AveragePoolArithmetic fixed_reciprocal(std::uint8_t fraction_bits, const Chain& chain) {
@@ -33,9 +33,10 @@ constexpr RescaleRule reciprocal_16{{.arithmetic = ScaleArithmetic::f64,
                              chain,
                              per_count}}};
 }
-constexpr AveragePoolArithmetic fixed_reciprocal_9 = fixed_reciprocal(9, {multiply(), shift_right_by(9, Rounding::floor), clamp()});
-constexpr AveragePoolArithmetic fixed_reciprocal_9_4 =
-    fixed_reciprocal(13, {shift_right_by(4, Rounding::floor), multiply(), shift_right_by(9, Rounding::floor), clamp()});
+constexpr AveragePoolArithmetic fixed_reciprocal_9 =
+    fixed_reciprocal(9, {stage::multiply(), stage::shift_right_by(9, Rounding::floor), stage::clamp()});
+constexpr AveragePoolArithmetic fixed_reciprocal_9_4 = fixed_reciprocal(
+    13, {stage::shift_right_by(4, Rounding::floor), stage::multiply(), stage::shift_right_by(9, Rounding::floor), stage::clamp()});
 
 }  // namespace
 

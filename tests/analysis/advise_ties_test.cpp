@@ -113,8 +113,8 @@ TEST_CASE("the sums before the last rounding of a product are products of codes,
 
 TEST_CASE("ties: by arithmetic on one multiplier and one shift") {
   // v * m / 2^n, half to even: on a tie where v * m = 2^(n-1) modulo 2^n.
-  const Chain chain{multiply(), shift_right(Rounding::half_even), clamp()};
-  const Chain down{multiply(), shift_right(Rounding::floor), clamp()};
+  const Chain chain{stage::multiply(), stage::shift_right(Rounding::half_even), stage::clamp()};
+  const Chain down{stage::multiply(), stage::shift_right(Rounding::floor), stage::clamp()};
   for (const std::int64_t multiplier : {96, 97, 101, 127}) {
     const RescaleOperands operands{
         .scale = {.multiplier = multiplier, .significant_bits = 7, .fraction_bits = 7, .exponent = -2}, .min = -128, .max = 127};
@@ -136,12 +136,13 @@ TEST_CASE("ties: by arithmetic on one multiplier and one shift") {
 TEST_CASE("ties: the last stage that rounds decides; without one there is none") {
   const RescaleOperands operands{
       .scale = {.multiplier = std::int64_t{1} << 30, .significant_bits = 31, .fraction_bits = 31, .exponent = -3}, .min = -128, .max = 127};
-  const Chain twice{doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_away), clamp()};
+  const Chain twice{stage::doubling_high_multiply(32, Rounding::half_up), stage::shift_right_by_exponent(Rounding::half_away),
+                    stage::clamp()};
   REQUIRE(tie_place(twice, 8, operands) == TiePlace::on);  // 4 of 8
   REQUIRE(tie_place(twice, 7, operands) == TiePlace::on);  // 3.5, which becomes 4 of 8
   REQUIRE(tie_place(twice, 16, operands) == TiePlace::clear);
-  REQUIRE_FALSE(tie_place(Chain{clamp()}, 8, operands).has_value());
-  const Chain in_float{float_scale(Rounding::half_even), clamp()};
+  REQUIRE_FALSE(tie_place(Chain{stage::clamp()}, 8, operands).has_value());
+  const Chain in_float{stage::float_scale(Rounding::half_even), stage::clamp()};
   const RescaleOperands third{.scale = {.real_f32 = 0.25F, .real_f64 = 0.25}, .min = -128, .max = 127};
   REQUIRE(tie_place(in_float, 6, third) == TiePlace::on);
   REQUIRE(tie_place(in_float, 7, third) == TiePlace::clear);

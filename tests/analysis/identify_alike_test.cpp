@@ -113,8 +113,9 @@ TEST_CASE("of scales with one exponent the largest decides whether a width count
                             .min_exponent = -100,
                             .max_exponent = 100};
   ConvSpace space;
-  space.rescales = {{scale, {multiply(), narrow_to(32, Overflow::wrap), shift_right(Rounding::half_up), clamp()}},
-                    {scale, {multiply(), shift_right(Rounding::half_up), clamp()}}};
+  space.rescales = {
+      {scale, {stage::multiply(), stage::narrow_to(32, Overflow::wrap), stage::shift_right(Rounding::half_up), stage::clamp()}},
+      {scale, {stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()}}};
   space.encodings = {0, 0};
   std::vector<ConvData> data;
   data.push_back(data_of(three_channels(random), random));
@@ -137,9 +138,9 @@ TEST_CASE("a chain without a scale asks for none: layers that deliver their sums
 }
 
 TEST_CASE("a width counts where a value of the interval leaves it, and only there") {
-  const Chain wraps{narrow_to(16, Overflow::wrap), multiply(), shift_right(Rounding::half_up), clamp()};
-  const Chain saturates{narrow_to(16, Overflow::saturate), multiply(), shift_right(Rounding::half_up), clamp()};
-  const Chain plain{multiply(), shift_right(Rounding::half_up), clamp()};
+  const Chain wraps{stage::narrow_to(16, Overflow::wrap), stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()};
+  const Chain saturates{stage::narrow_to(16, Overflow::saturate), stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()};
+  const Chain plain{stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()};
   const RescaleOperands operands = operands_of(1 << 30, -6);
   const auto reduced = [&](const Chain& chain, std::int64_t min, std::int64_t max) {
     return without_idle_widths(chain, acting_widths(chain, operands, {min, max}));
@@ -152,12 +153,14 @@ TEST_CASE("a width counts where a value of the interval leaves it, and only ther
 
 TEST_CASE("behind a value that has wrapped every width counts: between two ends that agree lie others") {
   // 16 bits come round to where they began at both ends; the width behind them cuts what lies between.
-  const Chain chain{narrow_to(16, Overflow::wrap), multiply(), shift_right(Rounding::half_up), narrow_to(8, Overflow::wrap), clamp()};
+  const Chain chain{stage::narrow_to(16, Overflow::wrap), stage::multiply(), stage::shift_right(Rounding::half_up),
+                    stage::narrow_to(8, Overflow::wrap), stage::clamp()};
   const RescaleOperands operands = operands_of(1 << 30, -6);
   const Chain reduced = without_idle_widths(chain, acting_widths(chain, operands, {-65536, 65536}));
   CHECK(reduced == chain);
   CHECK(finish(chain, 20000, operands) !=
-        finish({narrow_to(16, Overflow::wrap), multiply(), shift_right(Rounding::half_up), clamp()}, 20000, operands));
+        finish({stage::narrow_to(16, Overflow::wrap), stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()}, 20000,
+               operands));
 }
 
 }  // namespace lastbit

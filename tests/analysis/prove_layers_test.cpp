@@ -335,7 +335,7 @@ TEST_CASE("prove: bounds behind merged pairs are those of the codes that the dev
 }
 
 TEST_CASE("prove: a stage behind the sum that wraps is found where an input does it, and only there") {
-  const Chain narrowed{multiply(), shift_right(Rounding::floor), narrow_to(12, Overflow::wrap), clamp()};
+  const Chain narrowed{stage::multiply(), stage::shift_right(Rounding::floor), stage::narrow_to(12, Overflow::wrap), stage::clamp()};
   std::int64_t wrapping = 0, quiet = 0;
   for (const Chain& chain : {Chain{}, narrowed}) {
     for (const std::int64_t weight : {-128, -127, -16, -1, 0, 1, 3, 64, 127}) {
@@ -363,7 +363,7 @@ TEST_CASE("prove: a stage behind the sum that wraps is found where an input does
 }
 
 TEST_CASE("prove: a sum that 16 bits hold no more wraps behind the accumulator that holds it") {
-  OneProduct layer(127, 1, {narrow_to(14, Overflow::wrap), multiply(), shift_right(Rounding::floor), clamp()});
+  OneProduct layer(127, 1, {stage::narrow_to(14, Overflow::wrap), stage::multiply(), stage::shift_right(Rounding::floor), stage::clamp()});
   const ProveReport report = prove(layer.model, layer.sheet, {});
   REQUIRE(report.layers.size() == 1);
   CHECK(report.layers[0].safe());  // of 32 bits
@@ -385,10 +385,10 @@ TEST_CASE("prove: a stage that saturates counts where another value is delivered
     bool is_found;
   };
   const std::vector<Case> cases{
-      {{multiply(), shift_right(Rounding::floor), narrow_to(8, Overflow::saturate), clamp()}, 1, false},
-      {{multiply(), shift_right(Rounding::floor), narrow_to(7, Overflow::saturate), clamp()}, 1, true},
-      {{narrow_to(12, Overflow::saturate), multiply(), shift_right(Rounding::floor), clamp()}, 1, false},
-      {{narrow_to(12, Overflow::saturate), multiply(), shift_right(Rounding::floor), clamp()}, 128, true},
+      {{stage::multiply(), stage::shift_right(Rounding::floor), stage::narrow_to(8, Overflow::saturate), stage::clamp()}, 1, false},
+      {{stage::multiply(), stage::shift_right(Rounding::floor), stage::narrow_to(7, Overflow::saturate), stage::clamp()}, 1, true},
+      {{stage::narrow_to(12, Overflow::saturate), stage::multiply(), stage::shift_right(Rounding::floor), stage::clamp()}, 1, false},
+      {{stage::narrow_to(12, Overflow::saturate), stage::multiply(), stage::shift_right(Rounding::floor), stage::clamp()}, 128, true},
   };
   for (const Case& one : cases) {
     const OneProduct layer(127, one.out_scale, one.chain);

@@ -281,10 +281,12 @@ TEST_CASE("prove: partial sums of codes saturate for some input exactly where th
 
 TEST_CASE("prove: what a chain makes of a range holds for every accumulator in it") {
   std::mt19937_64 random(11);
-  const std::vector<Chain> chains{{multiply(), shift_right(Rounding::half_even), add_zero_point(), clamp()},
-                                  {shift_left(32, Overflow::wrap), multiply(), shift_right(Rounding::half_up), add_zero_point(), clamp()},
-                                  {relu(), multiply(), narrow_to(20, Overflow::wrap), shift_right(Rounding::floor), clamp_to_type()},
-                                  {float_scale(Rounding::half_even), narrow_to(8, Overflow::saturate), add_zero_point(), clamp()}};
+  const std::vector<Chain> chains{
+      {stage::multiply(), stage::shift_right(Rounding::half_even), stage::add_zero_point(), stage::clamp()},
+      {stage::shift_left(32, Overflow::wrap), stage::multiply(), stage::shift_right(Rounding::half_up), stage::add_zero_point(),
+       stage::clamp()},
+      {stage::relu(), stage::multiply(), stage::narrow_to(20, Overflow::wrap), stage::shift_right(Rounding::floor), stage::clamp_to_type()},
+      {stage::float_scale(Rounding::half_even), stage::narrow_to(8, Overflow::saturate), stage::add_zero_point(), stage::clamp()}};
   ScaleEncoding encoding = test::q31;
   encoding.significant_bits = 15;
   for (int repeat = 0; repeat < 400; ++repeat) {

@@ -183,21 +183,22 @@ TEST_CASE("a chain is a value: equal stages make equal chains, one rule makes an
   CHECK_FALSE(twice.chain == once.chain);
   CHECK(Chain{}.empty());
   CHECK(finish(Chain{}, 42, {}) == 42);
-  CHECK(finish(Chain{shift_right_by(1, Rounding::half_up)}, -3, {}) == -1);
-  CHECK(finish(Chain{shift_right_by(1, Rounding::half_away)}, -3, {}) == -2);
+  CHECK(finish(Chain{stage::shift_right_by(1, Rounding::half_up)}, -3, {}) == -1);
+  CHECK(finish(Chain{stage::shift_right_by(1, Rounding::half_away)}, -3, {}) == -2);
 }
 
 TEST_CASE("a chain is continued stage by stage up to its capacity, and not beyond") {
-  static_assert(Chain{multiply()} + shift_right(Rounding::floor) + Chain{add_zero_point(), clamp()} ==
-                Chain{multiply(), shift_right(Rounding::floor), add_zero_point(), clamp()});
+  static_assert(Chain{stage::multiply()} + stage::shift_right(Rounding::floor) + Chain{stage::add_zero_point(), stage::clamp()} ==
+                Chain{stage::multiply(), stage::shift_right(Rounding::floor), stage::add_zero_point(), stage::clamp()});
   Chain chain;
-  for (std::size_t i = 0; i < max_stages; ++i) chain.append(relu());
+  for (std::size_t i = 0; i < max_stages; ++i) chain.append(stage::relu());
   const Chain full = chain;
-  CHECK_THROWS_AS(chain.append(clamp()), std::length_error);
-  CHECK_THROWS_AS(full + clamp(), std::length_error);
+  CHECK_THROWS_AS(chain.append(stage::clamp()), std::length_error);
+  CHECK_THROWS_AS(full + stage::clamp(), std::length_error);
   CHECK_THROWS_AS(full + full, std::length_error);
-  const std::initializer_list<Stage> thirteen{relu(), relu(), relu(), relu(), relu(), relu(), relu(),
-                                              relu(), relu(), relu(), relu(), relu(), clamp()};
+  const std::initializer_list<Stage> thirteen{stage::relu(), stage::relu(), stage::relu(), stage::relu(), stage::relu(),
+                                              stage::relu(), stage::relu(), stage::relu(), stage::relu(), stage::relu(),
+                                              stage::relu(), stage::relu(), stage::clamp()};
   CHECK_THROWS_AS(Chain(thirteen), std::length_error);
   CHECK(chain == full);  // what was refused has changed nothing
   CHECK(full + Chain{} == full);

@@ -34,7 +34,8 @@ struct Values {
 TEST_CASE("shift_left: by a positive exponent only, wrapped or saturated") {
   Values values;
   Tally tally;
-  for (const Stage& stage : {shift_left(32, Overflow::wrap), shift_left(32, Overflow::saturate), shift_left(20, Overflow::saturate)}) {
+  for (const Stage& stage :
+       {stage::shift_left(32, Overflow::wrap), stage::shift_left(32, Overflow::saturate), stage::shift_left(20, Overflow::saturate)}) {
     for (int exponent = -40; exponent <= 62; ++exponent) {
       const RescaleOperands operands{.scale = scale_of(1 << 30, 31, 31, exponent)};
       for (const std::int64_t v : values.i64) {
@@ -57,14 +58,15 @@ TEST_CASE("multiply, then shift_right by what is left: one rounding of the exact
           const std::int64_t q31 = (std::int64_t{1} << 30) + static_cast<std::int64_t>(values.random() % (1U << 30));
           const int exponent = static_cast<int>(values.random() % 70) - 40;
           const RescaleOperands operands{.scale = scale_of(q31, 31, 31, exponent)};
-          const Stage stage =
-              bits == 31 ? multiply() : Stage{.kind = StageKind::multiply, .rounding = narrowing, .bits = static_cast<std::uint8_t>(bits)};
+          const Stage stage = bits == 31
+                                  ? stage::multiply()
+                                  : Stage{.kind = StageKind::multiply, .rounding = narrowing, .bits = static_cast<std::uint8_t>(bits)};
           const InFlight multiplied = apply(stage, {v, 0}, operands);
           const Int128 kept = std::min(rounded(q31, two_to_the(31 - bits), narrowing), two_to_the(bits) - 1);
           tally.equal(multiplied.value, v * kept, v, q31, bits);
           const int places = bits - exponent;
           const Int128 expected = places >= 0 ? rounded(v * kept, two_to_the(places), rule) : v * kept * two_to_the(-places);
-          const InFlight result = apply(shift_right(rule), multiplied, operands);
+          const InFlight result = apply(stage::shift_right(rule), multiplied, operands);
           tally.equal(result.value, expected, v, q31, bits, exponent, rule);
           tally.equal(result.fraction_bits, 0);
         }
@@ -81,11 +83,12 @@ TEST_CASE("shift_right: far beyond the width only sign and fraction remain; a ne
     for (const std::int64_t v : values.i64) {
       for (const int amount : {63, 64, 100, 126, 127, 200, 1000}) {
         const RescaleOperands operands{.scale = scale_of(1, 1, 0, 0)};
-        tally.equal(applied(shift_right(rule), v, operands, amount), rounded(v, two_to_the(std::min(amount, 126)), rule), v, amount, rule);
+        tally.equal(applied(stage::shift_right(rule), v, operands, amount), rounded(v, two_to_the(std::min(amount, 126)), rule), v, amount,
+                    rule);
       }
       for (const int exponent : {1, 30, 62}) {
         const RescaleOperands operands{.scale = scale_of(1, 1, 0, exponent)};
-        tally.equal(applied(shift_right(rule), v, operands), v * two_to_the(exponent), v, exponent, rule);
+        tally.equal(applied(stage::shift_right(rule), v, operands), v * two_to_the(exponent), v, exponent, rule);
       }
     }
   }
@@ -99,12 +102,12 @@ TEST_CASE("shift_right by the exponent or by a constant") {
     for (const std::int64_t v : values.i64) {
       for (int exponent = -62; exponent <= 5; ++exponent) {
         const RescaleOperands operands{.scale = scale_of(1 << 30, 31, 31, exponent)};
-        tally.equal(applied(shift_right_by_exponent(rule), v, operands), rounded(v, two_to_the(std::max(-exponent, 0)), rule), v, exponent,
-                    rule);
+        tally.equal(applied(stage::shift_right_by_exponent(rule), v, operands), rounded(v, two_to_the(std::max(-exponent, 0)), rule), v,
+                    exponent, rule);
       }
-      tally.equal(applied(shift_right_by(0, rule), v, {}), v, v, rule);
-      tally.equal(applied(shift_right_by(7, rule), v, {}), rounded(v, 128, rule), v, rule);
-      tally.equal(applied(shift_right_by(62, rule), v, {}), rounded(v, two_to_the(62), rule), v, rule);
+      tally.equal(applied(stage::shift_right_by(0, rule), v, {}), v, v, rule);
+      tally.equal(applied(stage::shift_right_by(7, rule), v, {}), rounded(v, 128, rule), v, rule);
+      tally.equal(applied(stage::shift_right_by(62, rule), v, {}), rounded(v, two_to_the(62), rule), v, rule);
     }
   }
   tally.check();
@@ -140,7 +143,7 @@ TEST_CASE("two_term_shift: v * (2^k + 1), narrowed") {
     const std::int64_t multiplier = (std::int64_t{1} << k) + 1;
     const RescaleOperands operands{.scale = scale_of(multiplier, k + 1, k, 0)};
     for (const Overflow rule : {Overflow::wrap, Overflow::saturate}) {
-      const Stage stage = two_term_shift(32, rule);
+      const Stage stage = stage::two_term_shift(32, rule);
       for (const std::int64_t v : values.i32) {
         tally.equal(applied(stage, v, operands), narrowed(Int128{v} * multiplier, 32, rule), v, k, rule);
         tally.equal(apply(stage, {v, 0}, operands).fraction_bits, k);
@@ -154,8 +157,9 @@ TEST_CASE("absolute: the magnitude where the layer asks for it, and only there")
   Values values;
   Tally tally;
   for (const std::int64_t v : values.i64) {
-    tally.equal(applied(absolute(), v, {.rectifier = Rectifier::magnitude}), v < 0 ? -Int128{v} : Int128{v}, v);
-    for (const Rectifier other : {Rectifier::none, Rectifier::at_zero}) tally.equal(applied(absolute(), v, {.rectifier = other}), v, v);
+    tally.equal(applied(stage::absolute(), v, {.rectifier = Rectifier::magnitude}), v < 0 ? -Int128{v} : Int128{v}, v);
+    for (const Rectifier other : {Rectifier::none, Rectifier::at_zero})
+      tally.equal(applied(stage::absolute(), v, {.rectifier = other}), v, v);
   }
   tally.check();
 }
@@ -165,38 +169,41 @@ TEST_CASE("what a layer states of its registers: offsets, a second scale, and on
   Tally tally;
   for (const std::int64_t v : values.i32) {
     for (const std::int64_t stated : {std::int64_t{0}, std::int64_t{-7}, std::int64_t{1} << 39, min_of_width(32)}) {
-      tally.equal(applied(add_offset(), v, {.offset = stated}), Int128{v} + stated, v, stated);
-      tally.equal(applied(add_converter_offset(), v, {.converter = {.offset = stated}}), Int128{v} + stated, v, stated);
+      tally.equal(applied(stage::add_offset(), v, {.offset = stated}), Int128{v} + stated, v, stated);
+      tally.equal(applied(stage::add_converter_offset(), v, {.converter = {.offset = stated}}), Int128{v} + stated, v, stated);
     }
     for (const std::int64_t multiplier : {-32768, -3, 0, 1, 32767}) {
-      tally.equal(applied(multiply_by_converter(16), v, {.converter = {.multiplier = multiplier}}), Int128{v} * multiplier, v, multiplier);
+      tally.equal(applied(stage::multiply_by_converter(16), v, {.converter = {.multiplier = multiplier}}), Int128{v} * multiplier, v,
+                  multiplier);
       for (const int shift : {0, 1, 5, 31, 63}) {
         for (const Rounding rule : all_roundings) {
           const RescaleOperands converter{.converter = {.shift = shift}}, below{.below_zero = StatedScale{0, multiplier, shift}};
-          tally.equal(applied(shift_right_by_converter(rule), v, converter), rounded(v, two_to_the(shift), rule), v, shift, rule);
+          tally.equal(applied(stage::shift_right_by_converter(rule), v, converter), rounded(v, two_to_the(shift), rule), v, shift, rule);
           const Int128 scaled = saturated(rounded(Int128{v} * multiplier, two_to_the(shift), rule), 32);
-          tally.equal(applied(scale_below_zero(32, rule), v, below), v < 0 ? scaled : Int128{v}, v, multiplier, shift, rule);
-          tally.equal(applied(scale_below_zero(32, rule), v, converter), v, v);
+          tally.equal(applied(stage::scale_below_zero(32, rule), v, below), v < 0 ? scaled : Int128{v}, v, multiplier, shift, rule);
+          tally.equal(applied(stage::scale_below_zero(32, rule), v, converter), v, v);
           const int other = (shift + 11) % 40;
           const RescaleOperands by_sign{.scale = {.fraction_bits = other}, .below_zero = StatedScale{0, multiplier, shift}};
-          tally.equal(applied(shift_right_by_sign(rule), v, by_sign), rounded(v, two_to_the(v < 0 ? shift : other), rule), v, shift, rule);
-          tally.equal(applied(shift_right_by_sign(rule), v, {.scale = {.fraction_bits = other}}), v, v);
+          tally.equal(applied(stage::shift_right_by_sign(rule), v, by_sign), rounded(v, two_to_the(v < 0 ? shift : other), rule), v, shift,
+                      rule);
+          tally.equal(applied(stage::shift_right_by_sign(rule), v, {.scale = {.fraction_bits = other}}), v, v);
         }
         for (const Overflow rule : {Overflow::wrap, Overflow::saturate, Overflow::exact}) {
           const Int128 half = shift == 0 ? Int128{v} : Int128{v} + two_to_the(shift - 1) - (v < 0 ? 1 : 0);
-          tally.equal(applied(add_half_by_sign_by_exponent(32, rule), v, {.scale = {.exponent = -shift}}), narrowed(half, 32, rule), v,
-                      shift);
+          tally.equal(applied(stage::add_half_by_sign_by_exponent(32, rule), v, {.scale = {.exponent = -shift}}), narrowed(half, 32, rule),
+                      v, shift);
         }
       }
     }
     const Int128 beyond = Int128{v} + two_to_the(32);  // of 33 bits: the low 32 are kept
-    tally.equal(applied(scale_below_zero(32, Rounding::floor), static_cast<std::int64_t>(beyond), {.below_zero = StatedScale{0, 3, 1}}),
-                Int128{v}, v);
+    tally.equal(
+        applied(stage::scale_below_zero(32, Rounding::floor), static_cast<std::int64_t>(beyond), {.below_zero = StatedScale{0, 3, 1}}),
+        Int128{v}, v);
   }
   tally.check();
-  CHECK(applied(add_converter_offset(), 5, {}) == 5);
-  CHECK(applied(multiply_by_converter(16), 5, {}) == 5);
-  CHECK(applied(shift_right_by_converter(Rounding::half_up), 5, {}) == 5);
+  CHECK(applied(stage::add_converter_offset(), 5, {}) == 5);
+  CHECK(applied(stage::multiply_by_converter(16), 5, {}) == 5);
+  CHECK(applied(stage::shift_right_by_converter(Rounding::half_up), 5, {}) == 5);
 }
 
 TEST_CASE("segments: the last one that starts below the value, its product rounded up or away from zero, its addend") {
@@ -212,16 +219,16 @@ TEST_CASE("segments: the last one that starts below the value, its product round
     for (const Rounding rule : all_roundings) {
       const Int128 lower = rounded(p, divisor, Rounding::floor), steps = rounded(p, divisor, rule) - lower;
       const RescaleOperands operands{.segments = segments};
-      tally.equal(applied(lastbit::segments(16, 16, rule, RoundingStep::up), v, operands), lower + steps + last->add, v, rule);
-      tally.equal(applied(lastbit::segments(16, 16, rule, RoundingStep::away_from_zero), v, operands),
+      tally.equal(applied(lastbit::stage::segments(16, 16, rule, RoundingStep::up), v, operands), lower + steps + last->add, v, rule);
+      tally.equal(applied(lastbit::stage::segments(16, 16, rule, RoundingStep::away_from_zero), v, operands),
                   (p < 0 ? lower - steps : lower + steps) + last->add, v, rule);
     }
-    tally.equal(applied(lastbit::segments(16, 16, Rounding::floor, RoundingStep::up), v, {}), v, v);
+    tally.equal(applied(lastbit::stage::segments(16, 16, Rounding::floor, RoundingStep::up), v, {}), v, v);
   }
   tally.check(static_cast<std::int64_t>(values.i64.size()) * 18);
   const std::vector<ScaleSegment> falls{{-10, -1, 2, 0}};  // quarters below 0
   const auto quarter = [&](int quarters, RoundingStep step) {
-    return applied(lastbit::segments(16, 16, Rounding::half_even, step), quarters - 10, {.segments = falls});
+    return applied(lastbit::stage::segments(16, 16, Rounding::half_even, step), quarters - 10, {.segments = falls});
   };
   CHECK(quarter(1, RoundingStep::away_from_zero) == -2);
   CHECK(quarter(2, RoundingStep::away_from_zero) == -2);
@@ -242,7 +249,7 @@ TEST_CASE("float_scale: the value as float, one float product, one rounding to a
       operands.scale.real_f32 = scale;
       for (const std::int64_t v : values.i64) {
         const Dyadic exact = as_float32(product(as_float32({v, 0}), dyadic(scale)));
-        tally.equal(applied(float_scale(rule), v, operands), as_integer(exact, rule), v, std::bit_cast<std::uint32_t>(scale), rule);
+        tally.equal(applied(stage::float_scale(rule), v, operands), as_integer(exact, rule), v, std::bit_cast<std::uint32_t>(scale), rule);
       }
     }
     tally.check();
@@ -260,10 +267,10 @@ TEST_CASE("shift_right_with_zero_point: one rounding of v / 2^n + zero point; ti
         for (const int amount : {1, 2, 9, 31, 40, 62, 90, 100, 101, 126, 400}) {
           const int places = std::min(amount, 100);
           const Int128 expected = rounded(v + zero_point * two_to_the(places), two_to_the(places), rule);
-          tally.equal(applied(shift_right_with_zero_point(rule), v, operands, amount), expected, v, zero_point, amount, rule);
+          tally.equal(applied(stage::shift_right_with_zero_point(rule), v, operands, amount), expected, v, zero_point, amount, rule);
         }
-        tally.equal(applied(shift_right_with_zero_point(rule), v, operands, 0), Int128{v} + zero_point, v, zero_point, rule);
-        tally.equal(applied(shift_right_with_zero_point(rule), v, operands, -5), Int128{v} * 32 + zero_point, v, zero_point, rule);
+        tally.equal(applied(stage::shift_right_with_zero_point(rule), v, operands, 0), Int128{v} + zero_point, v, zero_point, rule);
+        tally.equal(applied(stage::shift_right_with_zero_point(rule), v, operands, -5), Int128{v} * 32 + zero_point, v, zero_point, rule);
       }
     }
     tally.check();
@@ -271,8 +278,8 @@ TEST_CASE("shift_right_with_zero_point: one rounding of v / 2^n + zero point; ti
   // -0.5 onto zero point 3 is 2.5: away from zero it is 3, while -0.5 alone is -1, and then 2.
   RescaleOperands operands{.scale = scale_of(1, 1, 0, 0)};
   operands.zero_point = 3;
-  CHECK(applied(shift_right_with_zero_point(Rounding::half_away), -1, operands, 1) == 3);
-  CHECK(applied(shift_right(Rounding::half_away), -1, operands, 1) == -1);
+  CHECK(applied(stage::shift_right_with_zero_point(Rounding::half_away), -1, operands, 1) == 3);
+  CHECK(applied(stage::shift_right(Rounding::half_away), -1, operands, 1) == -1);
 }
 
 TEST_CASE("float_scale_with_zero_point: product and sum rounded to float, then to an integer") {
@@ -292,9 +299,9 @@ TEST_CASE("float_scale_with_zero_point: product and sum rounded to float, then t
           if (down > 70) continue;
           const Int128 whole = exact.significand * two_to_the(std::max(exact.exponent, 0));
           const Dyadic sum = as_float32({whole + zero_point * two_to_the(down), -down});
-          tally.equal(applied(float_scale_with_zero_point(rule), v, operands), as_integer(sum, rule), v, zero_point, rule);
+          tally.equal(applied(stage::float_scale_with_zero_point(rule), v, operands), as_integer(sum, rule), v, zero_point, rule);
           if (scale != 0.5F) continue;  // exact in double, ties among them
-          tally.equal(applied(float_scale_with_zero_point(rule, ProductArithmetic::f64), v, operands),
+          tally.equal(applied(stage::float_scale_with_zero_point(rule, ProductArithmetic::f64), v, operands),
                       rounded(Int128{v} + 2 * zero_point, 2, rule), v, zero_point, rule);
         }
       }
@@ -314,11 +321,11 @@ TEST_CASE("narrow, relu, zero point, clamp") {
         tally.equal(applied(stage, Int128{v} * v, {}), narrowed(Int128{v} * v, bits, rule), v, bits, rule);
       }
     }
-    tally.equal(applied(relu(), v, {}), v, v);
-    tally.equal(applied(relu(), v, {.rectifier = Rectifier::at_zero}), v < 0 ? 0 : v, v);
-    tally.equal(applied(add_zero_point(), v, {.zero_point = -128}), Int128{v} - 128, v);
-    tally.equal(applied(clamp(), v, {.min = -128, .max = 127}), v < -128 ? -128 : v > 127 ? 127 : v, v);
-    tally.equal(applied(clamp(), v, {}), v, v);
+    tally.equal(applied(stage::relu(), v, {}), v, v);
+    tally.equal(applied(stage::relu(), v, {.rectifier = Rectifier::at_zero}), v < 0 ? 0 : v, v);
+    tally.equal(applied(stage::add_zero_point(), v, {.zero_point = -128}), Int128{v} - 128, v);
+    tally.equal(applied(stage::clamp(), v, {.min = -128, .max = 127}), v < -128 ? -128 : v > 127 ? 127 : v, v);
+    tally.equal(applied(stage::clamp(), v, {}), v, v);
   }
   tally.check();
 }
@@ -327,13 +334,13 @@ TEST_CASE("table and pwl belong to the layer; without one the value passes") {
   constexpr std::int32_t entries[] = {10, 20, 30};
   constexpr PwlSegment segments[] = {{.x_base = 0, .y_base = 5, .slope = 256, .shift = 8}};
   const RescaleOperands operands{.table = {.first = -1, .values = entries}, .pwl = segments};
-  CHECK(static_cast<int>(applied(table(), -1, operands)) == 10);
-  CHECK(static_cast<int>(applied(table(), 1, operands)) == 30);
-  CHECK(static_cast<int>(applied(table(), two_to_the(80), operands)) == 30);  // beyond the table and beyond 64 bits
-  CHECK(static_cast<int>(applied(table(), 7, {})) == 7);
-  CHECK(static_cast<int>(applied(pwl(), 3, operands)) == 8);
-  CHECK(static_cast<int>(applied(pwl(), 7, {})) == 7);
-  CHECK(static_cast<std::int64_t>(applied(pwl(), two_to_the(40), operands)) == max_of_width(32) + 5);  // its input has 32 bits
+  CHECK(static_cast<int>(applied(stage::table(), -1, operands)) == 10);
+  CHECK(static_cast<int>(applied(stage::table(), 1, operands)) == 30);
+  CHECK(static_cast<int>(applied(stage::table(), two_to_the(80), operands)) == 30);  // beyond the table and beyond 64 bits
+  CHECK(static_cast<int>(applied(stage::table(), 7, {})) == 7);
+  CHECK(static_cast<int>(applied(stage::pwl(), 3, operands)) == 8);
+  CHECK(static_cast<int>(applied(stage::pwl(), 7, {})) == 7);
+  CHECK(static_cast<std::int64_t>(applied(stage::pwl(), two_to_the(40), operands)) == max_of_width(32) + 5);  // its input has 32 bits
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 // A constant chain continued beyond what fits.
 #include "lastbit/arith/rescale.hpp"
 
-using lastbit::relu;
+using lastbit::stage::relu;
 constexpr lastbit::Chain eleven{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu()};
 #ifdef LASTBIT_VALID
 constexpr lastbit::Chain chain = eleven + relu();

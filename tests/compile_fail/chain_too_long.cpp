@@ -4,7 +4,7 @@
 // A constant chain with more stages than fit.
 #include "lastbit/arith/rescale.hpp"
 
-using lastbit::relu;
+using lastbit::stage::relu;
 #ifdef LASTBIT_VALID
 constexpr lastbit::Chain chain{relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu(), relu()};
 #else

@@ -5,8 +5,8 @@
 #include "lastbit/arith/rescale.hpp"
 
 #ifdef LASTBIT_VALID
-constexpr auto stage = lastbit::shift_right_by(62, lastbit::Rounding::floor);
+constexpr auto stage = lastbit::stage::shift_right_by(62, lastbit::Rounding::floor);
 #else
-constexpr auto stage = lastbit::shift_right_by(63, lastbit::Rounding::floor);
+constexpr auto stage = lastbit::stage::shift_right_by(63, lastbit::Rounding::floor);
 #endif
 static_assert(stage.constant > 0);

@@ -5,8 +5,8 @@
 #include "lastbit/arith/rescale.hpp"
 
 #ifdef LASTBIT_VALID
-constexpr auto stage = lastbit::shift_left(2, lastbit::Overflow::wrap);
+constexpr auto stage = lastbit::stage::shift_left(2, lastbit::Overflow::wrap);
 #else
-constexpr auto stage = lastbit::shift_left(1, lastbit::Overflow::wrap);
+constexpr auto stage = lastbit::stage::shift_left(1, lastbit::Overflow::wrap);
 #endif
 static_assert(stage.bits > 0);

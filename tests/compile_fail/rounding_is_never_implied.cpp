@@ -5,8 +5,8 @@
 #include "lastbit/arith/rescale.hpp"
 
 #ifdef LASTBIT_VALID
-constexpr auto stage = lastbit::shift_right(lastbit::Rounding::half_up);
+constexpr auto stage = lastbit::stage::shift_right(lastbit::Rounding::half_up);
 #else
-constexpr auto stage = lastbit::shift_right();
+constexpr auto stage = lastbit::stage::shift_right();
 #endif
 static_assert(stage.kind == lastbit::StageKind::shift_right);

@@ -5,8 +5,8 @@
 #include "lastbit/arith/rescale.hpp"
 
 #ifdef LASTBIT_VALID
-[[maybe_unused]] auto stage_of(int) { return lastbit::narrow_to(8, lastbit::Overflow::wrap); }
+[[maybe_unused]] auto stage_of(int) { return lastbit::stage::narrow_to(8, lastbit::Overflow::wrap); }
 #else
-[[maybe_unused]] auto stage_of(int bits) { return lastbit::narrow_to(bits, lastbit::Overflow::wrap); }
+[[maybe_unused]] auto stage_of(int bits) { return lastbit::stage::narrow_to(bits, lastbit::Overflow::wrap); }
 #endif
 static_assert(sizeof(stage_of(8)) > 0);

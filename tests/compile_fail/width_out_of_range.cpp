@@ -5,8 +5,8 @@
 #include "lastbit/arith/rescale.hpp"
 
 #ifdef LASTBIT_VALID
-constexpr auto stage = lastbit::narrow_to(64, lastbit::Overflow::wrap);
+constexpr auto stage = lastbit::stage::narrow_to(64, lastbit::Overflow::wrap);
 #else
-constexpr auto stage = lastbit::narrow_to(65, lastbit::Overflow::wrap);
+constexpr auto stage = lastbit::stage::narrow_to(65, lastbit::Overflow::wrap);
 #endif
 static_assert(stage.bits > 0);

@@ -58,7 +58,7 @@ TEST_CASE("what a sheet leaves open states what it reads whichever way it is set
 
 TEST_CASE("a C++ sheet that leaves rules out is refused, each of them by name") {
   Backend backend{.conv = {.i8 = {.sum = {.accumulator = {.bits = 24, .overflow = Overflow::saturate},
-                                          .output = {{.arithmetic = ScaleArithmetic::f64}, {multiply(), clamp()}}}}},
+                                          .output = {{.arithmetic = ScaleArithmetic::f64}, {stage::multiply(), stage::clamp()}}}}},
                   .quantize = {.division = ScaleDivision::divide, .rounding = Rounding::half_even}};
   const std::string expected =
       "backend: reads rules that it does not state: conv.i8.accumulator.when, conv.i8.output.scale.significant_bits, "

@@ -124,7 +124,7 @@ TEST_CASE("codes below their zero point count in the proof of an element-wise su
   Backend backend = tflite_double;
   backend.add.i8 = {.centring = Centring::own_zero_point,
                     .accumulator = {.bits = 8, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add},
-                    .output = {.chain = {add_zero_point(), clamp()}}};
+                    .output = {.chain = {stage::add_zero_point(), stage::clamp()}}};
   const Tensor lowest = Tensor::from<std::int8_t>({1, 1}, std::vector<std::int8_t>{-128});
   CHECK(codes(model, backend, {lowest, lowest}) == std::vector<std::int64_t>{-28});  // -255 and again -255 in 8 bits are -128
 }
@@ -152,7 +152,7 @@ TEST_CASE("a sum of several operands is narrowed where its tiles end") {
   Backend backend = tflite_double;
   backend.add_n.i8 = {.centring = Centring::own_zero_point,
                       .accumulator = {.bits = 8, .overflow = Overflow::saturate, .when = NarrowingPoint::every_tile, .tile = {2}},
-                      .output = {.chain = {add_zero_point(), clamp()}}};
+                      .output = {.chain = {stage::add_zero_point(), stage::clamp()}}};
   std::vector<Tensor> inputs;
   for (const std::int8_t code : std::vector<std::int8_t>{100, 100, -100})
     inputs.push_back(Tensor::from<std::int8_t>({1, 1}, std::vector<std::int8_t>{code}));

@@ -18,7 +18,7 @@ using namespace lastbit::test;
 
 constexpr RescaleOperands wide{.min = -1'000'000, .max = 1'000'000};
 
-SumArithmetic exact(Rounding rule) { return {.output = {.chain = {divide_by_count(rule), clamp()}}}; }
+SumArithmetic exact(Rounding rule) { return {.output = {.chain = {stage::divide_by_count(rule), stage::clamp()}}}; }
 
 /// 1 / count as a multiplier.
 SumArithmetic by_reciprocal(int bits, Rounding of_reciprocal, Normalization normalization, const Chain& chain) {
@@ -47,8 +47,8 @@ TEST_CASE("average: exact division by every rule") {
 }
 
 TEST_CASE("average: the leading bits of 1/n, exactly, for every count up to 70000") {
-  const SumArithmetic truncated =
-      by_reciprocal(16, Rounding::floor, Normalization::one_to_two, {multiply(), shift_right(Rounding::half_even), clamp()});
+  const SumArithmetic truncated = by_reciprocal(16, Rounding::floor, Normalization::one_to_two,
+                                                {stage::multiply(), stage::shift_right(Rounding::half_even), stage::clamp()});
   CHECK(average(truncated, 9, 9) == 1);
   CHECK(average(exact(Rounding::half_away), 6 * 127 + 3, 6) == 128);
   CHECK(average(truncated, 6 * 127 + 3, 6) == 127);  // the truncated 1/6 falls short of the tie
@@ -56,8 +56,8 @@ TEST_CASE("average: the leading bits of 1/n, exactly, for every count up to 7000
   Tally tally;
   for (const int bits : {8, 15, 16}) {
     for (const Rounding reciprocal_rule : {Rounding::floor, Rounding::half_even, Rounding::half_away}) {
-      const SumArithmetic pool =
-          by_reciprocal(bits, reciprocal_rule, Normalization::one_to_two, {multiply(), shift_right(Rounding::half_even), clamp()});
+      const SumArithmetic pool = by_reciprocal(bits, reciprocal_rule, Normalization::one_to_two,
+                                               {stage::multiply(), stage::shift_right(Rounding::half_even), stage::clamp()});
       for (std::int64_t count = 1; count <= 70000; count += count < 1000 ? 1 : 37) {
         // 2^(bits - 1) <= 2^k / count < 2^bits.
         const int k = bits - 1 + bit_length(count - 1);
@@ -76,8 +76,9 @@ TEST_CASE("average: a reciprocal in fixed point, rounded, at least 1") {
   for (const int sum_shift : {0, 4}) {
     const SumArithmetic rule =
         by_reciprocal(9 + sum_shift, Rounding::half_up, Normalization::fixed_point,
-                      sum_shift == 0 ? Chain{multiply(), shift_right_by(9, Rounding::floor), clamp()}
-                                     : Chain{shift_right_by(4, Rounding::floor), multiply(), shift_right_by(9, Rounding::floor), clamp()});
+                      sum_shift == 0 ? Chain{stage::multiply(), stage::shift_right_by(9, Rounding::floor), stage::clamp()}
+                                     : Chain{stage::shift_right_by(4, Rounding::floor), stage::multiply(),
+                                             stage::shift_right_by(9, Rounding::floor), stage::clamp()});
     for (std::int64_t count = 1; count <= 8192; count += count < 100 ? 1 : 311) {
       const Int128 k = std::max<Int128>(rounded(two_to_the(9 + sum_shift), count, Rounding::half_up), 1);
       for (std::int64_t sum = -128 * count; sum <= 127 * count; sum += 1 + count / 3) {
@@ -125,7 +126,7 @@ TEST_CASE("average: where the edge is repeated, a window beyond the image sees t
   std::mt19937_64 random(17);
   Backend centred = k210;  // the sums less their zero point, term by term in 10 bits
   centred.average_pool.sum.centring = Centring::own_zero_point;
-  centred.average_pool.sum.output.chain = {divide_by_count(Rounding::floor), add_zero_point(), clamp()};
+  centred.average_pool.sum.output.chain = {stage::divide_by_count(Rounding::floor), stage::add_zero_point(), stage::clamp()};
   Tally tally;
   for (const Backend& backend : {k210, centred}) {
     for (const auto& [filter, stride, top, left] :

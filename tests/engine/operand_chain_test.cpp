@@ -23,7 +23,7 @@ using namespace lastbit::test;
 constexpr std::int64_t x_zero = 7, w_zero = -3;
 
 /// half_away(p / 16), kept in 8 bits.
-const RescaleRule sixteenth{{}, {shift_right_by(4, Rounding::half_away), narrow_to(8, Overflow::saturate)}};
+const RescaleRule sixteenth{{}, {stage::shift_right_by(4, Rounding::half_away), stage::narrow_to(8, Overflow::saturate)}};
 std::int64_t term_of(std::int64_t product) {
   return static_cast<std::int64_t>(std::clamp<Int128>(rounded(product, 16, Rounding::half_away), -128, 127));
 }
@@ -142,8 +142,8 @@ TEST_CASE("an operand chain: convolutions, the taps in the padding left out") {
 TEST_CASE("an operand chain that rescales: every channel by its own scale, no scale behind the sum") {
   std::mt19937 random(3);
   Backend backend = find_backend("tflite_double").backend;
-  backend.fully_connected.i8.sum.operand = {{.arithmetic = ScaleArithmetic::f64}, {float_scale(Rounding::half_even)}};
-  backend.fully_connected.i8.sum.output = {.chain = {add_zero_point(), clamp()}};
+  backend.fully_connected.i8.sum.operand = {{.arithmetic = ScaleArithmetic::f64}, {stage::float_scale(Rounding::half_even)}};
+  backend.fully_connected.i8.sum.output = {.chain = {stage::add_zero_point(), stage::clamp()}};
   require_stated(backend);
   constexpr std::int64_t length = 16, outputs = 3;
   const std::vector<std::int8_t> x = random_codes(length, random), w = random_codes(length * outputs, random);
@@ -173,9 +173,9 @@ TEST_CASE("an operand chain: averages, means and pools by sum") {
     for (const OperationKind kind : {average_pool2d, mean, sum_pool2d}) {
       for (const PaddingCount padding : {PaddingCount::excluded, PaddingCount::included}) {
         const SumArithmetic sum{.centring = centring,
-                                .operand = {{}, {shift_right_by(2, Rounding::half_up)}},
+                                .operand = {{}, {stage::shift_right_by(2, Rounding::half_up)}},
                                 .accumulator = {.bits = 7, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add},
-                                .output = {.chain = {clamp()}}};
+                                .output = {.chain = {stage::clamp()}}};
         Backend backend = find_backend("tflite_double").backend;
         backend.average_pool = {.padding = padding, .output_scale = OutputScale::of_input, .sum = sum};
         backend.mean = {.count = CountIn::ratio, .sum = sum};

@@ -264,7 +264,7 @@ TEST_CASE("real numbers next to a half, on every path: in double as in float, ea
     const bool in_double = arithmetic == ProductArithmetic::f64;
     Tally tally;
     for (const Rounding rule : all_roundings) {
-      const Chain chain{float_scale(rule, arithmetic), clamp()};
+      const Chain chain{stage::float_scale(rule, arithmetic), stage::clamp()};
       for (const double half : {0.5, 1.5, 2.5}) {
         for (int steps = -2; steps <= 2; ++steps) {
           const double scale = half + steps * std::ldexp(1, in_double ? -51 : -22);
@@ -345,16 +345,20 @@ TEST_CASE("what a stage wraps is counted where the lane itself would hide it, on
     std::int64_t wrapped;
   };
   const std::vector<Case> cases{
-      {"by the exponent, 32 bits", {shift_left(32, Overflow::wrap)}, {511, 512, -512, -513}, {511 * unit, -half, -half, 511 * unit}, 2},
-      {"by a constant, 32 bits", {shift_left_by(22, 32, Overflow::wrap)}, {511, 512, -512, 1024}, {511 * unit, -half, -half, 0}, 2},
+      {"by the exponent, 32 bits",
+       {stage::shift_left(32, Overflow::wrap)},
+       {511, 512, -512, -513},
+       {511 * unit, -half, -half, 511 * unit},
+       2},
+      {"by a constant, 32 bits", {stage::shift_left_by(22, 32, Overflow::wrap)}, {511, 512, -512, 1024}, {511 * unit, -half, -half, 0}, 2},
       {"by a constant, 64 bits",
-       {shift_left_by(62, 64, Overflow::wrap)},
+       {stage::shift_left_by(62, 64, Overflow::wrap)},
        {1, 2, -2, -3},
        {wide_unit, 2 * -wide_unit, 2 * -wide_unit, wide_unit},
        2},
-      {"16 bits of a sum of 32", {narrow_to(16, Overflow::wrap)}, {32767, 32768, 49036, -32768}, {32767, -32768, -16500, -32768}, 2},
+      {"16 bits of a sum of 32", {stage::narrow_to(16, Overflow::wrap)}, {32767, 32768, 49036, -32768}, {32767, -32768, -16500, -32768}, 2},
       {"twice in one chain",
-       {narrow_to(16, Overflow::wrap), narrow_to(8, Overflow::wrap)},
+       {stage::narrow_to(16, Overflow::wrap), stage::narrow_to(8, Overflow::wrap)},
        {127, 128, 65535, 40000},
        {127, -128, -1, 64},
        4},

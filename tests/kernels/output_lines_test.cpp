@@ -148,7 +148,7 @@ TEST_CASE("lines are refused where outputs do not keep the order of sums, or are
   RescaleOperands operands{.scale = encode(tflite::multiplier_q31, 0x1.5p-9), .zero_point = 3, .min = -128, .max = 127};
   const Chain usual = find_backend("tflite_double").backend.conv.i8.sum.output.chain;
   CHECK(has_lines(usual, operands));
-  Chain wrapping{narrow_to(16, Overflow::wrap)};
+  Chain wrapping{stage::narrow_to(16, Overflow::wrap)};
   CHECK_FALSE(has_lines(wrapping + usual, operands));
   operands.min = -30000, operands.max = 30000;
   CHECK_FALSE(has_lines(usual, operands));

@@ -77,12 +77,13 @@ TEST_CASE("a file that states nothing is a device without operations") {
 TEST_CASE("a scale that is a power of two has the multiplier 1, and a chain without a scale none") {
   ScaleEncoding shift = test::q31;
   shift.form = MultiplierForm::power_of_two;
-  CHECK(lines_of_requantize({shift, {multiply(), shift_right(Rounding::floor), clamp()}}) ==
+  CHECK(lines_of_requantize({shift, {stage::multiply(), stage::shift_right(Rounding::floor), stage::clamp()}}) ==
         Lines{"2^(e-1) = in/out, M = 1, no other scale; e: -31 to 127", "y = clamp(floor((x - zero_in)*M / 2^(1-e)))"});
-  CHECK(lines_of_requantize({shift, {shift_right_by_exponent(Rounding::floor)}}).front() ==
+  CHECK(lines_of_requantize({shift, {stage::shift_right_by_exponent(Rounding::floor)}}).front() ==
         "2^(e-1) = in/out, no other scale; e: -31 to 127");
-  CHECK(lines_of_requantize({{}, {shift_right_by(3, Rounding::floor), clamp()}}) == Lines{"y = clamp(floor((x - zero_in) / 2^3))"});
-  CHECK(lines_of_requantize({test::q31, {multiply(), shift_right_rest(7, Rounding::floor)}}).back() ==
+  CHECK(lines_of_requantize({{}, {stage::shift_right_by(3, Rounding::floor), stage::clamp()}}) ==
+        Lines{"y = clamp(floor((x - zero_in) / 2^3))"});
+  CHECK(lines_of_requantize({test::q31, {stage::multiply(), stage::shift_right_rest(7, Rounding::floor)}}).back() ==
         "y = floor((x - zero_in)*M / 2^clip(31-e,0,7))");
 }
 

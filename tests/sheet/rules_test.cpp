@@ -230,7 +230,7 @@ TEST_CASE("a backend file states differences from a built-in one") {
   CHECK(sheet.backend.conv.i8.sum.accumulator ==
         AccumulatorRule{.bits = 24, .overflow = Overflow::saturate, .when = NarrowingPoint::every_add});
   CHECK(sheet.backend.depthwise_conv.i8.per_channel == PerChannelLowering::float_scale);
-  CHECK(sheet.backend.requantize.chain == Chain{multiply(), shift_right(Rounding::half_up), clamp()});
+  CHECK(sheet.backend.requantize.chain == Chain{stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()});
   CHECK(sheet.backend.add == vipnano_v8.add);
 }
 
@@ -366,20 +366,22 @@ TEST_CASE("a chain that is off its ratio is named with the accumulator, what com
   };
   ScaleEncoding encoding = base.backend.conv.i8.sum.output.scale;
   const std::vector<Chain> right{
-      {multiply(), shift_right(Rounding::half_even), clamp()},
-      {multiply(8, Rounding::floor), shift_right(Rounding::floor), clamp()},
-      {narrow_to(12, Overflow::wrap), multiply(), shift_right(Rounding::floor), clamp()},  // an overflow is none of it
-      {multiply(), narrow_to(32, Overflow::wrap), shift_right(Rounding::floor), clamp()},
+      {stage::multiply(), stage::shift_right(Rounding::half_even), stage::clamp()},
+      {stage::multiply(8, Rounding::floor), stage::shift_right(Rounding::floor), stage::clamp()},
+      {stage::narrow_to(12, Overflow::wrap), stage::multiply(), stage::shift_right(Rounding::floor),
+       stage::clamp()},  // an overflow is none of it
+      {stage::multiply(), stage::narrow_to(32, Overflow::wrap), stage::shift_right(Rounding::floor), stage::clamp()},
   };
   for (const Chain& chain : right) CHECK(off(encoding, chain).empty());
   const std::vector<Chain> wrong{
-      {shift_right(Rounding::half_up), clamp()},  // a multiplier that nothing reads
-      {multiply(), clamp()},
-      {multiply(), multiply(), shift_right(Rounding::half_up), clamp()},
-      {shift_right_by(1, Rounding::floor), multiply(), shift_right(Rounding::half_up), clamp()},
-      {multiply(), shift_right_by(20, Rounding::half_up), clamp()},
-      {doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_up), clamp()},  // of a multiplier of 24 bits
-      {multiply(), add_half(64, Overflow::wrap), shift_right(Rounding::half_up), clamp()},                   // rounded up twice
+      {stage::shift_right(Rounding::half_up), stage::clamp()},  // a multiplier that nothing reads
+      {stage::multiply(), stage::clamp()},
+      {stage::multiply(), stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()},
+      {stage::shift_right_by(1, Rounding::floor), stage::multiply(), stage::shift_right(Rounding::half_up), stage::clamp()},
+      {stage::multiply(), stage::shift_right_by(20, Rounding::half_up), stage::clamp()},
+      {stage::doubling_high_multiply(32, Rounding::half_up), stage::shift_right_by_exponent(Rounding::half_up),
+       stage::clamp()},  // of a multiplier of 24 bits
+      {stage::multiply(), stage::add_half(64, Overflow::wrap), stage::shift_right(Rounding::half_up), stage::clamp()},  // rounded up twice
   };
   for (const Chain& chain : wrong) {
     INFO("chain " << &chain - wrong.data());
@@ -388,7 +390,7 @@ TEST_CASE("a chain that is off its ratio is named with the accumulator, what com
   encoding.form = MultiplierForm::power_of_two;
   encoding.rounding = Rounding::half_up;
   encoding.normalization = Normalization::one_to_two;
-  const Chain lone_shift{shift_right(Rounding::half_up), clamp()};
+  const Chain lone_shift{stage::shift_right(Rounding::half_up), stage::clamp()};
   CHECK(off(encoding, lone_shift).empty());
   encoding.normalization = Normalization::half_to_one;
   const std::vector<Diagnostic> found = off(encoding, lone_shift);
@@ -410,7 +412,7 @@ TEST_CASE("a sum whose scale lies elsewhere is judged as a whole") {
 TEST_CASE("a backend file with a chain that is off its ratio is refused, by its name and the rule") {
   SpecSheet sheet = find_backend("vipnano_v8");
   sheet.name = "off";
-  sheet.backend.conv.i8.sum.output.chain = {multiply(), shift_right_by(20, Rounding::half_up), clamp()};
+  sheet.backend.conv.i8.sum.output.chain = {stage::multiply(), stage::shift_right_by(20, Rounding::half_up), stage::clamp()};
   const std::string file = (std::filesystem::temp_directory_path() / "lastbit_off_its_ratio.json").string();
   std::ofstream(file) << backend_to_json(sheet);
   const std::string message = message_of([&] { static_cast<void>(find_backend(file)); });

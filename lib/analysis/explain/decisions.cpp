@@ -75,16 +75,16 @@ std::optional<RescaleDecisions> decisions_of(const RescaleRule& rule) {
 
 RescaleRule rescale_from(const RescaleDecisions& decisions) {
   Chain chain;
-  if (decisions.rectified_first) chain.append(relu());
+  if (decisions.rectified_first) chain.append(stage::relu());
   if (decisions.in_float) {
-    chain.append(float_scale(decisions.last_rounding));
+    chain.append(stage::float_scale(decisions.last_rounding));
   } else {
     chain.append({.kind = StageKind::multiply, .rounding = decisions.narrowing, .bits = decisions.multiplier_bits});
-    if (decisions.first_rounding) chain.append(shift_right_by_fraction(*decisions.first_rounding));
-    chain.append(shift_right(decisions.last_rounding));
+    if (decisions.first_rounding) chain.append(stage::shift_right_by_fraction(*decisions.first_rounding));
+    chain.append(stage::shift_right(decisions.last_rounding));
   }
-  chain.append(add_zero_point());
-  chain.append(clamp());
+  chain.append(stage::add_zero_point());
+  chain.append(stage::clamp());
   return {decisions.scale, chain, decisions.by};
 }
 

@@ -23,14 +23,15 @@ ConvArithmetic plain_arithmetic(ScaleArithmetic arithmetic, PerChannelLowering l
                             .normalization = Normalization::half_to_one,
                             .min_exponent = -2000,
                             .max_exponent = 127};
-  return {.sum = {.accumulator = {.bits = 64, .overflow = Overflow::exact, .when = NarrowingPoint::at_end},
-                  .output = {scale,
-                             {clamp_accumulator(), add_offset(), scale_below_zero(32, Rounding::floor), multiply(),
-                              shift_right(Rounding::floor), add_converter_offset(), multiply_by_converter(32),
-                              shift_right_by_converter(Rounding::floor), add_zero_point(), clamp()}}},
-          .bias = BiasAt::accumulator_start,
-          .row_multiplier = multiplies_rows ? RowMultiplier::of_terms : RowMultiplier::absent,
-          .per_channel = lowering};
+  return {
+      .sum = {.accumulator = {.bits = 64, .overflow = Overflow::exact, .when = NarrowingPoint::at_end},
+              .output = {scale,
+                         {stage::clamp_accumulator(), stage::add_offset(), stage::scale_below_zero(32, Rounding::floor), stage::multiply(),
+                          stage::shift_right(Rounding::floor), stage::add_converter_offset(), stage::multiply_by_converter(32),
+                          stage::shift_right_by_converter(Rounding::floor), stage::add_zero_point(), stage::clamp()}}},
+      .bias = BiasAt::accumulator_start,
+      .row_multiplier = multiplies_rows ? RowMultiplier::of_terms : RowMultiplier::absent,
+      .per_channel = lowering};
 }
 
 ConvLayer prepared(const Model& model, const Operation& operation, ScaleArithmetic arithmetic, PerChannelLowering lowering) {

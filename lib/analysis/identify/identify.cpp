@@ -56,7 +56,7 @@ bool is_conv_group(const Group& group) { return is_conv_layer(group.pairs.front(
 std::string rules_text(const IdentifyPair& pair) {
   const Operation& operation = pair.layer.operations[0];
   ConvArithmetic present;
-  present.sum.output.chain = {clamp()};
+  present.sum.output.chain = {stage::clamp()};
   Backend backend = backend_of(present);
   const bool sums = !is_conv_layer(operation.kind) || scope_of(pair).sums_only;
   if (!sums) {  // devices that rescale go by the bias, those that deliver sums by the weights

@@ -116,7 +116,7 @@ ScaleEncoding encoding_of(const Multiplier& multiplier, ScaleArithmetic arithmet
 }
 
 Stage multiply_stage(const Multiplier& multiplier) {
-  Stage stage = multiply();
+  Stage stage = stage::multiply();
   if (multiplier.kept == 0) return stage;
   stage.bits = multiplier.kept;
   stage.rounding = multiplier.narrowing;
@@ -132,12 +132,12 @@ class Rules {
 
   void add(const ScaleEncoding& scale, std::initializer_list<Stage> stages) { add(scale, std::span<const Stage>(stages)); }
   void add(const ScaleEncoding& scale, std::span<const Stage> stages) {
-    push(scale, stages, Rectifier::none, clamp());
+    push(scale, stages, Rectifier::none, stage::clamp());
     if (std::any_of(stages.begin(), stages.end(), [](const Stage& stage) { return stage.kind == StageKind::relu; }))
-      return push(scale, stages, Rectifier::none, clamp_to_type());
+      return push(scale, stages, Rectifier::none, stage::clamp_to_type());
     if (!scope_.rectifies || std::none_of(stages.begin(), stages.end(), leaves_width)) return;
-    push(scale, stages, Rectifier::at_zero, clamp());
-    push(scale, stages, Rectifier::at_zero, clamp_to_type());
+    push(scale, stages, Rectifier::at_zero, stage::clamp());
+    push(scale, stages, Rectifier::at_zero, stage::clamp_to_type());
   }
   [[nodiscard]] const std::vector<RescaleRule>& all() const { return list_; }
   [[nodiscard]] std::vector<RescaleRule> take() { return std::move(list_); }
@@ -148,10 +148,10 @@ class Rules {
 
   void push(const ScaleEncoding& scale, std::span<const Stage> stages, Rectifier rectifier, const Stage& bounds) {
     Chain chain;
-    if (rectifier == Rectifier::at_zero) chain.append(relu());
-    if (scope_.clips) chain.append(clamp_accumulator());
+    if (rectifier == Rectifier::at_zero) chain.append(stage::relu());
+    if (scope_.clips) chain.append(stage::clamp_accumulator());
     for (const Stage& stage : stages) chain.append(stage);
-    if (facts_of(chain.stages[chain.size - 1U]).zero_point == ZeroPointUse::none) chain.append(add_zero_point());
+    if (facts_of(chain.stages[chain.size - 1U]).zero_point == ZeroPointUse::none) chain.append(stage::add_zero_point());
     chain.append(bounds);
     if (has_what_is_stated(scope_, chain)) list_.push_back({scale, chain});
   }
@@ -167,16 +167,16 @@ void add_one_shift(Rules& rules) {
     for (const ScaleArithmetic arithmetic : arithmetics) {
       const ScaleEncoding scale = encoding_of(multiplier, arithmetic);
       for (const Rounding rounding : last_roundings) {
-        const Stage shift = shift_right(rounding);
+        const Stage shift = stage::shift_right(rounding);
         rules.add(scale, {times, shift});
-        rules.add(scale, {times, shift_right_with_zero_point(rounding)});
-        rules.add(scale, {times, shift, narrow_to(32, Overflow::wrap)});
-        rules.add(scale, {narrow_to(32, Overflow::wrap), times, shift});
-        rules.add(scale, {narrow_to(32, Overflow::wrap), times, shift, narrow_to(32, Overflow::wrap)});
-        rules.add(scale, {narrow_to(32, Overflow::saturate), times, shift});
+        rules.add(scale, {times, stage::shift_right_with_zero_point(rounding)});
+        rules.add(scale, {times, shift, stage::narrow_to(32, Overflow::wrap)});
+        rules.add(scale, {stage::narrow_to(32, Overflow::wrap), times, shift});
+        rules.add(scale, {stage::narrow_to(32, Overflow::wrap), times, shift, stage::narrow_to(32, Overflow::wrap)});
+        rules.add(scale, {stage::narrow_to(32, Overflow::saturate), times, shift});
       }
-      rules.add(scale, {times, add_half(64, Overflow::wrap), shift_right(toward_zero)});
-      rules.add(scale, {times, narrow_to(32, Overflow::wrap), add_half(32, Overflow::wrap), shift_right(floor)});
+      rules.add(scale, {times, stage::add_half(64, Overflow::wrap), stage::shift_right(toward_zero)});
+      rules.add(scale, {times, stage::narrow_to(32, Overflow::wrap), stage::add_half(32, Overflow::wrap), stage::shift_right(floor)});
     }
   }
 }
@@ -188,7 +188,7 @@ void add_two_shifts(Rules& rules) {
       const ScaleEncoding scale = encoding_of(multiplier, arithmetic);
       for (const Rounding first : first_roundings) {
         for (const Rounding last : last_roundings)
-          rules.add(scale, {multiply_stage(multiplier), shift_right_by_fraction(first), shift_right(last)});
+          rules.add(scale, {multiply_stage(multiplier), stage::shift_right_by_fraction(first), stage::shift_right(last)});
       }
     }
   }
@@ -202,11 +202,11 @@ void add_doubling_high(Rules& rules) {
         for (const Rounding first : first_roundings) {
           for (const Rounding last : last_roundings) {
             rules.add(encoding_of(multiplier, arithmetic),
-                      {shift_left(32, overflow), doubling_high_multiply(32, first), shift_right_by_exponent(last)});
+                      {stage::shift_left(32, overflow), stage::doubling_high_multiply(32, first), stage::shift_right_by_exponent(last)});
           }
           rules.add(encoding_of(multiplier, arithmetic),
-                    {shift_left(32, overflow), doubling_high_multiply(32, first), add_half_by_sign_by_exponent(32, Overflow::wrap),
-                     shift_right_by_exponent(floor)});
+                    {stage::shift_left(32, overflow), stage::doubling_high_multiply(32, first),
+                     stage::add_half_by_sign_by_exponent(32, Overflow::wrap), stage::shift_right_by_exponent(floor)});
         }
       }
     }
@@ -221,8 +221,8 @@ void add_float(Rules& rules) {
     scale.arithmetic = arithmetic;
     for (const ProductArithmetic product : {ProductArithmetic::f32, ProductArithmetic::f64}) {
       for (const Rounding rounding : last_roundings) {
-        rules.add(scale, {float_scale(rounding, product)});
-        rules.add(scale, {float_scale_with_zero_point(rounding, product)});
+        rules.add(scale, {stage::float_scale(rounding, product)});
+        rules.add(scale, {stage::float_scale_with_zero_point(rounding, product)});
       }
     }
   }
@@ -230,11 +230,11 @@ void add_float(Rules& rules) {
 
 /// Devices that only shift: of layers whose scales have that form.
 void add_one_shift_alone(Rules& rules, const ScaleEncoding& power) {
-  for (const Rounding rounding : last_roundings) rules.add(power, {shift_right_by_exponent(rounding)});
+  for (const Rounding rounding : last_roundings) rules.add(power, {stage::shift_right_by_exponent(rounding)});
   for (const Rounding truncation : {floor, toward_zero}) {
     for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
       for (const Width width : {Width(32), Width(64)})
-        rules.add(power, {add_half_by_exponent(width, overflow), shift_right_by_exponent(truncation)});
+        rules.add(power, {stage::add_half_by_exponent(width, overflow), stage::shift_right_by_exponent(truncation)});
     }
   }
 }
@@ -243,10 +243,10 @@ void add_one_shift_alone(Rules& rules, const ScaleEncoding& power) {
 void add_sum_of_shifts(Rules& rules, const ScaleEncoding& two_powers) {
   for (const Overflow overflow : {Overflow::wrap, Overflow::saturate}) {
     for (const Width width : {Width(32), Width(64)}) {
-      const Stage shifts = two_term_shift(width, overflow);
-      for (const Rounding rounding : last_roundings) rules.add(two_powers, {shifts, shift_right(rounding)});
+      const Stage shifts = stage::two_term_shift(width, overflow);
+      for (const Rounding rounding : last_roundings) rules.add(two_powers, {shifts, stage::shift_right(rounding)});
       for (const Rounding truncation : {floor, toward_zero})
-        rules.add(two_powers, {shifts, add_half(width, overflow), shift_right(truncation)});
+        rules.add(two_powers, {shifts, stage::add_half(width, overflow), stage::shift_right(truncation)});
     }
   }
 }
@@ -263,8 +263,8 @@ void add_split_shift(Rules& rules) {
       for (const Overflow overflow : {Overflow::saturate, Overflow::wrap}) {
         for (const Rounding first : {floor, half_up, half_even, half_away, toward_zero}) {
           for (const Rounding last : last_roundings) {
-            rules.add(encoding_of(multiplier, arithmetic),
-                      {shift_right_excess(30, 31, first), narrow_to(16, overflow), multiply(), shift_right_rest(31, last)});
+            rules.add(encoding_of(multiplier, arithmetic), {stage::shift_right_excess(30, 31, first), stage::narrow_to(16, overflow),
+                                                            stage::multiply(), stage::shift_right_rest(31, last)});
           }
         }
       }
@@ -351,7 +351,7 @@ std::vector<SumRules> sum_space(const SpaceScope& scope) {
 }
 
 std::vector<RescaleRule> rescale_space(const SpaceScope& scope) {
-  if (scope.sums_only) return {RescaleRule{{}, {clamp()}}};
+  if (scope.sums_only) return {RescaleRule{{}, {stage::clamp()}}};
   Rules rules(scope);
   add_one_shift(rules);
   add_doubling_high(rules);

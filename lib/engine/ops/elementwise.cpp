@@ -28,7 +28,7 @@ bool delivers_sums(const ModelTensor& output) { return output.type == ElementTyp
 Finisher sum_finisher(const Operation& operation, const ModelTensor& output, const OutputBounds& bounds, int width) {
   if (bounds != OutputBounds{}) throw_unsupported(operation, "a sum that is delivered as it is has no activation and no clamp");
   if (width > 32) throw_unsupported(operation, "the sum takes up to " + std::to_string(width) + " bits and is delivered as int32");
-  return Finisher({clamp()}, {operands_for({}, output, range_of(output.type))}, width);
+  return Finisher({stage::clamp()}, {operands_for({}, output, range_of(output.type))}, width);
 }
 
 void require_scale_of(const Operation& operation, double scale, const ModelTensor& output) {
@@ -39,7 +39,7 @@ void require_scale_of(const Operation& operation, double scale, const ModelTenso
 Executor in_float(Pair pair, kernels::CombineInFloat kernel, const kernels::FloatPair& floats, const ModelTensor& output,
                   IntegerRange range) {
   return pairwise_in<std::int32_t>(
-      std::move(pair), Finisher({clamp()}, {operands_for({}, output, range)}, 32),
+      std::move(pair), Finisher({stage::clamp()}, {operands_for({}, output, range)}, 32),
       [=](const std::int32_t* a, const std::int32_t* b, std::int32_t* out, std::size_t count) { kernel(floats, a, b, out, count); });
 }
 

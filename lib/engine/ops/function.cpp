@@ -83,7 +83,7 @@ Executor prepare_leaky(const Model& model, const Operation& operation, const Bac
   const double negative_scale = per_channel ? alphas->quantization.scale() : std::abs(alpha);
   const Finisher positive(rule.rescale.chain, {encoded(rule, input.quantization.scale(), 1.0, out)}, 34);
   const Finisher negative(rule.rescale.chain, {encoded(rule, input.quantization.scale(), negative_scale, out)}, 34);
-  const Finisher to_output({add_zero_point(), clamp()}, {operands_for({}, output, range_of(output.type))}, 34);
+  const Finisher to_output({stage::add_zero_point(), stage::clamp()}, {operands_for({}, output, range_of(output.type))}, 34);
   return [=, zero = input.quantization.zero_point(), alpha_zero = per_channel ? alphas->quantization.zero_point() : 0,
           sign = alpha < 0 ? -1 : 1,
           offsets = per_channel ? broadcast_offsets(alphas->shape, output.shape) : std::vector<std::int64_t>{}](const Execution& run) {
@@ -249,7 +249,7 @@ Executor prepare_abs(const Model& model, const Operation& operation, const Backe
   if (is_float_table(rule.method)) return float_function(input, output, rule, [](float x) { return std::abs(x); });
   if (rule.method != FunctionMethod::rescaled) throw_type(operation, input);
   const RescaleOperands rescale = encoded(rule, input.quantization.scale(), 1.0, output.quantization.scale());
-  const Chain to_output{add_zero_point(), clamp()};
+  const Chain to_output{stage::add_zero_point(), stage::clamp()};
   return by_code(input.type, [=, chain = rule.rescale.chain, zero = input.quantization.zero_point(),
                               bounds = operands_for({}, output, range_of(output.type))](std::int64_t code) {
     return finish(to_output, finish(chain, std::abs(code - zero), rescale), bounds);

@@ -20,8 +20,10 @@ constexpr int output_bits = 7;  // of the fraction
 
 /// A value times the multiplier.
 Chain rounding_of(L2Normalization rule) {
-  if (rule == L2Normalization::one_rounding) return {multiply(), shift_right(Rounding::half_up), narrow_to(32, Overflow::wrap)};
-  return {shift_left(32, Overflow::wrap), doubling_high_multiply(32, Rounding::half_up), shift_right_by_exponent(Rounding::half_away)};
+  if (rule == L2Normalization::one_rounding)
+    return {stage::multiply(), stage::shift_right(Rounding::half_up), stage::narrow_to(32, Overflow::wrap)};
+  return {stage::shift_left(32, Overflow::wrap), stage::doubling_high_multiply(32, Rounding::half_up),
+          stage::shift_right_by_exponent(Rounding::half_away)};
 }
 
 void require_codes(const Operation& operation, const ModelTensor& input, const ModelTensor& output, std::int64_t zero_point) {

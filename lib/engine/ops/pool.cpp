@@ -25,7 +25,8 @@ namespace {
 
 Executor prepare_max_pool(const ConvShape& windows, const ModelTensor& in, const ModelTensor& out, IntegerRange range) {
   const IntegerRange codes = range_of(in.type);
-  return [=, finisher = Finisher({clamp()}, {operands_for({}, out, range)}, FinisherInput{codes.min, codes.max})](const Execution& run) {
+  return [=, finisher =
+                 Finisher({stage::clamp()}, {operands_for({}, out, range)}, FinisherInput{codes.min, codes.max})](const Execution& run) {
     with_integers(*run.inputs[0], [&]<class T>() {
       const auto input = run.inputs[0]->values<T>();
       Tensor& output = run.outputs[0];
@@ -113,7 +114,7 @@ Executor prepare_float_average(const AveragePoolArithmetic& rule, const Operatio
   const auto in_scale = static_cast<float>(in.quantization.scale()), out_scale = static_cast<float>(out.quantization.scale());
   return [=, zero = in.quantization.zero_point(), zero_out = static_cast<float>(out.quantization.zero_point()),
           rounding = rule.in_float.rounding, padding = attributes.counted_padding ? rule.in_float.overhang : rule.padding,
-          finisher = Finisher({clamp()}, {operands_for({}, out, range)}, 64)](const Execution& run) {
+          finisher = Finisher({stage::clamp()}, {operands_for({}, out, range)}, 64)](const Execution& run) {
     with_integers(*run.inputs[0], [&]<class T>() {
       const auto input = run.inputs[0]->values<T>();
       each_pixel(windows, run.events, [&](std::int64_t n, const Window& window, std::size_t at, Events* events) {

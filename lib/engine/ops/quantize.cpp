@@ -46,7 +46,7 @@ class VectorQuantizer {
     floats_ = {divides, divides ? scale_ : 1.0F / scale_, adds_before ? static_cast<float>(zero_point_) : 0.0F,
                float_rounding(rule.rounding)};
     constexpr auto limit = static_cast<std::int64_t>(kernels::float_code_limit);
-    bound_ = Finisher({clamp()}, {operands_for({}, output, range_)}, FinisherInput{-limit, limit, adds_before ? 0 : -zero_point_});
+    bound_ = Finisher({stage::clamp()}, {operands_for({}, output, range_)}, FinisherInput{-limit, limit, adds_before ? 0 : -zero_point_});
   }
 
   [[nodiscard]] static bool serves(const QuantizeArithmetic& rule, const ModelTensor& output) {
@@ -188,7 +188,8 @@ Executor rescaled_between(const Model& model, const Operation& operation, const 
   const ModelTensor& input = model.tensor(operation.inputs[0]);
   const ModelTensor& output = model.tensor(operation.outputs[0]);
   const bool retypes = operation.kind == OperationKind::requantize && is_retyping(input, output);
-  return [finisher = retypes ? Finisher({add_zero_point(), clamp()}, {operands_for({}, output, bounds_of(bounds, output))}, codes_of(input))
+  return [finisher = retypes ? Finisher({stage::add_zero_point(), stage::clamp()}, {operands_for({}, output, bounds_of(bounds, output))},
+                                        codes_of(input))
                              : requantizer(operation, requantization_of(model, operation, backend), input, output, bounds)](
              const Execution& run) { finisher(*run.inputs[0], run.outputs[0], run.events); };
 }
@@ -204,7 +205,8 @@ Executor prepare_clip(const Model& model, const Operation& operation, const Back
   const OutputBounds& attributes = std::get<ClipAttributes>(operation.attributes).bounds;
   if (model.tensor(operation.inputs[0]).quantization != output.quantization) return rescaled_between(model, operation, backend);
   const IntegerRange range = range_of(output.type);
-  return [finisher = Finisher({clamp()}, {operands_for({}, output, bounds_of(attributes, output))}, FinisherInput{range.min, range.max})](
+  return [finisher =
+              Finisher({stage::clamp()}, {operands_for({}, output, bounds_of(attributes, output))}, FinisherInput{range.min, range.max})](
              const Execution& run) { finisher(*run.inputs[0], run.outputs[0], nullptr); };
 }
 

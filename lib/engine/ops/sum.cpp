@@ -234,7 +234,7 @@ Executor dequantized_sum(const Model& model, const Operation& operation, const F
   };
   const float inverse = 1 / static_cast<float>(layer.out_scale);
   return pairwise_in<std::int64_t>(
-      pair_of(model, operation, 0, 0), Finisher({add_zero_point(), clamp()}, {operands_for({}, output, range)}, 64),
+      pair_of(model, operation, 0, 0), Finisher({stage::add_zero_point(), stage::clamp()}, {operands_for({}, output, range)}, 64),
       [=, a = dequantized(layer.operands[0]), b = dequantized(layer.operands[1]), sign = static_cast<float>(layer.operands[1].sign),
        rounding = rule.rounding](const std::int64_t* va, const std::int64_t* vb, std::int64_t* out, std::size_t count) {
         for (std::size_t i = 0; i < count; ++i) {
@@ -262,7 +262,7 @@ Executor float_sum(const Model& model, const Operation& operation, const FloatSu
     Executor exact = in_float(std::move(pair), kernels::selected_path().float_codes->sum, floats, output, range);
     return by_pair_lines(std::move(exact), model, operation, double{sum.ratio_a}, double{sum.ratio_b});
   }
-  Finisher finisher({clamp()}, {operands_for({}, output, range)}, 64);
+  Finisher finisher({stage::clamp()}, {operands_for({}, output, range)}, 64);
   return pairwise_in<std::int64_t>(
       std::move(pair), std::move(finisher),
       [=, rounding = rule.rounding](const std::int64_t* va, const std::int64_t* vb, std::int64_t* out, std::size_t count) {

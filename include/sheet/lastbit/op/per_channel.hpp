@@ -62,7 +62,8 @@ constexpr void requantize_to_tensor(LayerValues& values, double input_scale) {
 [[nodiscard]] constexpr Chain with_float_scale(const Chain& chain) {
   const bool onto_zero_point = std::any_of(chain.begin(), chain.end(),
                                            [](const Stage& stage) { return facts_of(stage).zero_point == ZeroPointUse::before_rounding; });
-  const Stage in_float = onto_zero_point ? float_scale_with_zero_point(Rounding::half_even) : float_scale(Rounding::half_even);
+  const Stage in_float =
+      onto_zero_point ? stage::float_scale_with_zero_point(Rounding::half_even) : stage::float_scale(Rounding::half_even);
   Chain out;
   bool scaled = false;
   for (const Stage& stage : chain) {

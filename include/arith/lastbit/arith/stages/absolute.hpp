@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage absolute() { return {.kind = StageKind::absolute}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::absolute> : UntoldStage {

@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage add_converter_offset() { return {.kind = StageKind::add_converter_offset}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::add_converter_offset> : UntoldStage {

@@ -11,6 +11,7 @@
 
 namespace lastbit {
 
+namespace stage {
 /// Half a unit before a shift_right of the same amount that truncates.
 [[nodiscard]] constexpr Stage add_half(Width bits, Overflow overflow) {
   return {.kind = StageKind::add_half, .overflow = overflow, .bits = bits.value};
@@ -18,6 +19,7 @@ namespace lastbit {
 [[nodiscard]] constexpr Stage add_half_by_exponent(Width bits, Overflow overflow) {
   return {.kind = StageKind::add_half, .overflow = overflow, .bits = bits.value, .amount = ShiftAmount::negative_exponent};
 }
+}  // namespace stage
 
 /// Half of what a shift by `amount` takes off.
 [[nodiscard]] constexpr Int128 half_before(int amount) noexcept {

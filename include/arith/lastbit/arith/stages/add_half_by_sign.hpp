@@ -11,9 +11,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage add_half_by_sign_by_exponent(Width bits, Overflow overflow) {
   return {.kind = StageKind::add_half_by_sign, .overflow = overflow, .bits = bits.value, .amount = ShiftAmount::negative_exponent};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::add_half_by_sign> {

@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage add_zero_point() { return {.kind = StageKind::add_zero_point}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::add_zero_point> {

@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage clamp() { return {.kind = StageKind::clamp}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::clamp> : UntoldStage {

@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage clamp_accumulator() { return {.kind = StageKind::clamp_accumulator}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::clamp_accumulator> : UntoldStage {

@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage clamp_to_type() { return {.kind = StageKind::clamp_to_type}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::clamp_to_type> {

@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage divide_by_count(Rounding rounding) { return {.kind = StageKind::divide, .rounding = rounding}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::divide> : UntoldStage {

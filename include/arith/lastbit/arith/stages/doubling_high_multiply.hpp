@@ -10,9 +10,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage doubling_high_multiply(Width bits, Rounding rounding) {
   return {.kind = StageKind::doubling_high_multiply, .rounding = rounding, .bits = bits.value};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::doubling_high_multiply> {

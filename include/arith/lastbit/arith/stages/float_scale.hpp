@@ -9,9 +9,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage float_scale(Rounding rounding, ProductArithmetic arithmetic = ProductArithmetic::f32) {
   return {.kind = StageKind::float_scale, .rounding = rounding, .arithmetic = arithmetic};
 }
+}  // namespace stage
 
 [[nodiscard]] constexpr double float_product(std::int64_t value, ProductArithmetic arithmetic, const EncodedScale& scale) noexcept {
   if (arithmetic == ProductArithmetic::f64) return static_cast<double>(value) * scale.real_f64;

@@ -10,9 +10,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage float_scale_with_zero_point(Rounding rounding, ProductArithmetic arithmetic = ProductArithmetic::f32) {
   return {.kind = StageKind::float_scale_with_zero_point, .rounding = rounding, .arithmetic = arithmetic};
 }
+}  // namespace stage
 
 /// A float sum rounded from the double one is the float sum.
 [[nodiscard]] constexpr double float_sum(double product, std::int64_t zero_point, ProductArithmetic arithmetic) noexcept {

@@ -11,10 +11,12 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage multiply() { return {.kind = StageKind::multiply}; }
 [[nodiscard]] constexpr Stage multiply(MultiplierBits bits, Rounding narrowing) {
   return {.kind = StageKind::multiply, .rounding = narrowing, .bits = bits.value};
 }
+}  // namespace stage
 
 /// The multiplier, and how many of its bits are fraction.
 struct NarrowedMultiplier {

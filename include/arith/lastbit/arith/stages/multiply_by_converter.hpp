@@ -9,9 +9,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage multiply_by_converter(MultiplierBits bits) {
   return {.kind = StageKind::multiply_by_converter, .bits = bits.value};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::multiply_by_converter> : UntoldStage {

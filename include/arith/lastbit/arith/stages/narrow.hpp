@@ -8,9 +8,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage narrow_to(Width bits, Overflow overflow) {
   return {.kind = StageKind::narrow, .overflow = overflow, .bits = bits.value};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::narrow> {

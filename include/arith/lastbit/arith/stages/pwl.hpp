@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage pwl() { return {.kind = StageKind::pwl}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::pwl> : UntoldStage {

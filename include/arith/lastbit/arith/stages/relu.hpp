@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage relu() { return {.kind = StageKind::relu}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::relu> {

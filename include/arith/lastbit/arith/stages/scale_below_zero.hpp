@@ -9,9 +9,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage scale_below_zero(Width bits, Rounding rounding) {
   return {.kind = StageKind::scale_below_zero, .rounding = rounding, .bits = bits.value};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::scale_below_zero> : UntoldStage {

@@ -8,10 +8,12 @@
 
 namespace lastbit {
 
+namespace stage {
 /// At most so many segments, their multipliers of so many bits.
 [[nodiscard]] constexpr Stage segments(ConstantShift most, Width multiplier_bits, Rounding rounding, RoundingStep step) {
   return {.kind = StageKind::segments, .rounding = rounding, .bits = multiplier_bits.value, .limit = most.value, .step = step};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::segments> : UntoldStage {

@@ -10,9 +10,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage shift_left(Width bits, Overflow overflow) {
   return {.kind = StageKind::shift_left, .overflow = overflow, .bits = bits.value};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::shift_left> {

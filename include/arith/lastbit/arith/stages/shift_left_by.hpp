@@ -8,9 +8,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage shift_left_by(ConstantShift places, Width bits, Overflow overflow) {
   return {.kind = StageKind::shift_left_by, .overflow = overflow, .bits = bits.value, .constant = places.value};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::shift_left_by> : UntoldStage {

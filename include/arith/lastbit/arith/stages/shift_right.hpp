@@ -9,6 +9,7 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage shift_right(Rounding rounding) { return {.kind = StageKind::shift_right, .rounding = rounding}; }
 [[nodiscard]] constexpr Stage shift_right_by_exponent(Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::negative_exponent};
@@ -30,6 +31,7 @@ namespace lastbit {
 [[nodiscard]] constexpr Stage shift_right_by_converter(Rounding rounding) {
   return {.kind = StageKind::shift_right, .rounding = rounding, .amount = ShiftAmount::converter};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::shift_right> {

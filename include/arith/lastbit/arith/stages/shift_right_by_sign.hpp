@@ -10,9 +10,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage shift_right_by_sign(Rounding rounding) {
   return {.kind = StageKind::shift_right_by_sign, .rounding = rounding};
 }
+}  // namespace stage
 
 [[nodiscard]] constexpr int shift_by_sign(bool below_zero, const RescaleOperands& operands) noexcept {
   return below_zero ? operands.below_zero->shift : operands.scale.fraction_bits - operands.scale.exponent;

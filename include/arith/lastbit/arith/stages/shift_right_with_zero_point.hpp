@@ -11,10 +11,12 @@
 
 namespace lastbit {
 
+namespace stage {
 /// The zero point joins before the rounding, so that the rule sees the code's own sign and parity.
 [[nodiscard]] constexpr Stage shift_right_with_zero_point(Rounding rounding) {
   return {.kind = StageKind::shift_right_with_zero_point, .rounding = rounding};
 }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::shift_right_with_zero_point> {

@@ -8,7 +8,9 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage table() { return {.kind = StageKind::table}; }
+}  // namespace stage
 
 template <>
 struct StageOf<StageKind::table> : UntoldStage {

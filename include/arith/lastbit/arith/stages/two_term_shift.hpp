@@ -11,9 +11,11 @@
 
 namespace lastbit {
 
+namespace stage {
 [[nodiscard]] constexpr Stage two_term_shift(Width bits, Overflow overflow) {
   return {.kind = StageKind::two_term_shift, .overflow = overflow, .bits = bits.value};
 }
+}  // namespace stage
 
 /// 2^k + 1, where k is the largest for which that is at most the multiplier, and at least 0.
 [[nodiscard]] constexpr std::int64_t two_term_factor(std::int64_t multiplier) noexcept {
