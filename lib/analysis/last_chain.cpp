@@ -188,7 +188,8 @@ std::optional<LastChain> last_chain(const Model& model, std::size_t operation, c
   }
 }
 
-std::vector<AppliedScale> applied_scales(const Model& layer, const Backend& backend, std::span<const Tensor> inputs) {
+std::vector<AppliedScale> applied_scales(const Model& layer, const Device& device, std::span<const Tensor> inputs) {
+  const Backend& backend = device.backend;
   std::vector<const Tensor*> given;
   for (const std::int32_t index : layer.operations[0].inputs) {
     const auto place = std::ranges::find(layer.inputs, index);

@@ -304,8 +304,9 @@ void add_outputs(CompareReport& report, const Model& model, const NamedTrace& tr
   }
 }
 
-void add_assumptions(CompareReport& report, const Model& model, std::span<const SpecSheet> sides) {
+void add_assumptions(CompareReport& report, const Model& model, const Devices& devices) {
   const Layers layers(report);
+  const std::span<const SpecSheet> sides = devices.sheets();
   const std::vector<AssumedRules> assumed(sides.begin(), sides.end());
   for (const Operation& operation : model.operations) {
     std::vector<Assumption> assumptions;
@@ -318,8 +319,8 @@ void add_assumptions(CompareReport& report, const Model& model, std::span<const 
   }
 }
 
-void add_not_emulated(CompareReport& report, const Model& model, std::span<const SpecSheet> sides) {
-  for (const SpecSheet& side : sides) {
+void add_not_emulated(CompareReport& report, const Model& model, const Devices& sides) {
+  for (const SpecSheet& side : sides.sheets()) {
     for (std::string& line : computed_elsewhere(model, side)) report.elsewhere.push_back(std::move(line));
     const std::size_t count = float32_operations(model, side.backend).size();
     if (count == 0) continue;
@@ -327,7 +328,7 @@ void add_not_emulated(CompareReport& report, const Model& model, std::span<const
   }
 }
 
-CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+CompareReport compare_backends(const Model& model, const Device& a, const Device& b, std::span<const Tensor> inputs,
                                const CompareOptions& options) {
   require_budget(model, {&a.backend, &b.backend}, inputs, options);
   CompareReport report;
@@ -335,8 +336,8 @@ CompareReport compare_backends(const Model& model, const SpecSheet& a, const Spe
     const std::array<Side, 2> sides = run_both(model, {&a, &b}, inputs, options.threads);
     report = compare_with_run(model, sides[0].trace, sides[1].trace, *sides[1].emulator, inputs, options);
   });
-  add_assumptions(report, model, std::array{a, b});
-  add_not_emulated(report, model, std::array{a, b});
+  add_assumptions(report, model, {a, b});
+  add_not_emulated(report, model, {a, b});
   return report;
 }
 
@@ -402,12 +403,12 @@ CompareReport compare_dump_with_run(const Model& model, const NamedTrace& dump, 
   CompareReport report = compare_with_run(model, dump, run.trace, run.emulator, run.inputs, options);
   report.match = match_of(model, dump, run.trace);
   report.match->required = options.required;
-  add_assumptions(report, model, std::array{b});
-  add_not_emulated(report, model, std::array{b});
+  add_assumptions(report, model, {b});
+  add_not_emulated(report, model, {b});
   return report;
 }
 
-CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b, std::span<const Tensor> inputs,
+CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const Device& b, std::span<const Tensor> inputs,
                                 const CompareOptions& options) {
   const std::vector<Tensor> own = inputs.empty() ? inputs_in_dump(model, dump) : std::vector<Tensor>();
   if (inputs.empty()) inputs = own;

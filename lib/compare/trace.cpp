@@ -63,7 +63,7 @@ NamedTrace with_common_samples(const Model& model, NamedTrace trace) {
   return trace;
 }
 
-NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
+NamedTrace named(Trace trace, const Model& model, const Device& sheet) {
   NamedTrace result{
       .model = model.name, .backend = sheet.name, .path = std::move(trace.path), .tensors = {}, .events = {}, .assumptions = {}};
   const auto take = [&](std::int32_t index, std::string_view operation, std::optional<std::size_t> number = {}) {
@@ -85,7 +85,7 @@ NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet) {
   return result;
 }
 
-NamedTrace run_named(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, int threads) {
+NamedTrace run_named(const Model& model, const Device& sheet, std::span<const Tensor> inputs, int threads) {
   const Emulator emulator(model, sheet.backend);
   return named(emulator.run(inputs, {.threads = threads, .keep_all = true, .count_events = true}), emulator.model(), sheet);
 }

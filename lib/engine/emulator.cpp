@@ -257,8 +257,9 @@ void Emulator::Prepared::run_sample(SampleTensors& tensors, bool keep_all, Obser
   }
 }
 
-Emulator::Emulator(const Model& model, const Backend& backend) : prepared_(std::make_unique<Prepared>()) {
+Emulator::Emulator(const Model& model, const Device& device) : prepared_(std::make_unique<Prepared>()) {
   prepared_->user = &model;
+  const Backend& backend = device.backend;
   prepared_->backend = backend;
   require_stated(backend);
   require_budget(model, backend, {}, 1);
@@ -445,7 +446,8 @@ std::vector<Tensor> Emulator::run_operation(std::size_t operation, std::span<con
   return outputs;
 }
 
-std::vector<std::size_t> float32_operations(const Model& model, const Backend& backend) {
+std::vector<std::size_t> float32_operations(const Model& model, const Device& device) {
+  const Backend& backend = device.backend;
   std::vector<std::size_t> list;
   if (backend.domain == Domain::real) return list;
   for (std::size_t i = 0; i < model.operations.size(); ++i) {
@@ -457,7 +459,8 @@ std::vector<std::size_t> float32_operations(const Model& model, const Backend& b
   return list;
 }
 
-std::vector<Diagnostic> check(const Model& model, const Backend& backend) {
+std::vector<Diagnostic> check(const Model& model, const Device& device) {
+  const Backend& backend = device.backend;
   try {
     const Emulator emulator(model, backend);
   } catch (const MemoryRefused&) {
@@ -468,7 +471,8 @@ std::vector<Diagnostic> check(const Model& model, const Backend& backend) {
   return {};
 }
 
-Trace run(const Model& model, const Backend& backend, std::span<const Tensor> inputs, const RunOptions& options) {
+Trace run(const Model& model, const Device& device, std::span<const Tensor> inputs, const RunOptions& options) {
+  const Backend& backend = device.backend;
   return Emulator(model, backend).run(inputs, options);
 }
 

@@ -140,7 +140,8 @@ class Summing {
 
 }  // namespace
 
-MemoryNeed memory_need(const Model& model, const Backend& backend, const RunOptions& options, std::int64_t samples) {
+MemoryNeed memory_need(const Model& model, const Device& device, const RunOptions& options, std::int64_t samples) {
+  const Backend& backend = device.backend;
   return Summing(model, backend, options, std::max<std::int64_t>(1, samples)).need();
 }
 

@@ -75,7 +75,8 @@ Executor prepare_placed(const Model& held, const Model& coded, std::size_t opera
   return [placed](const Execution& run) { (*placed)(run); };
 }
 
-Placements placements_for(const Model& model, const Backend& backend) {
+Placements placements_for(const Model& model, const Device& device) {
+  const Backend& backend = device.backend;
   std::vector<Placement> named;
   const Emulator emulator(model, backend);
   for (const Placement& placement : backend.elsewhere.list()) {
@@ -87,7 +88,7 @@ Placements placements_for(const Model& model, const Backend& backend) {
   return Placements(std::move(named));
 }
 
-std::vector<std::string> computed_elsewhere(const Model& model, const SpecSheet& sheet) {
+std::vector<std::string> computed_elsewhere(const Model& model, const Device& sheet) {
   std::vector<std::string> lines;
   if (sheet.backend.elsewhere.empty()) return lines;
   const Emulator emulator(model, sheet.backend);

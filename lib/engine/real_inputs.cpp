@@ -48,7 +48,8 @@ std::string RealInput::suspicion() const {
   return {};
 }
 
-std::vector<RealInput> real_inputs(const Model& model, const Backend& backend, std::span<const TensorView> inputs) {
+std::vector<RealInput> real_inputs(const Model& model, const Device& device, std::span<const TensorView> inputs) {
+  const Backend& backend = device.backend;
   std::vector<RealInput> found;
   if (backend.domain == Domain::real) return found;
   for (std::size_t i = 0; i < inputs.size() && i < model.inputs.size(); ++i) {

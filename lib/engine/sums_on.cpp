@@ -117,7 +117,8 @@ bool is_left_to_float(const Model& model, const Backend& backend, const std::vec
 
 bool is_float_network(const Model& model) { return deciding(model).are_floats; }
 
-NetworkSums sums_on(const Model& model, const Backend& backend) {
+NetworkSums sums_on(const Model& model, const Device& device) {
+  const Backend& backend = device.backend;
   NetworkSums sums;
   if (backend.domain == Domain::real) return sums;
   const Deciding decide = deciding(model);

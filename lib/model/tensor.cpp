@@ -73,6 +73,15 @@ std::optional<std::int64_t> checked_element_count(std::span<const std::int64_t> 
   return count;
 }
 
+void refuse_type(ElementType held, ElementType asked) {
+  throw Error(ErrorCode::type_mismatch, "tensor", "holds " + std::string(name_of(held)) + ", not " + std::string(name_of(asked)));
+}
+
+void Tensor::refuse_count(std::size_t values, const Shape& shape) {
+  throw Error(ErrorCode::shape_mismatch, "tensor",
+              std::to_string(values) + " values for shape " + shape.text() + ", which has " + std::to_string(shape.element_count()));
+}
+
 Tensor::Tensor() = default;
 Tensor::Tensor(const Tensor& other) = default;
 Tensor::Tensor(Tensor&& other) noexcept = default;

@@ -143,14 +143,16 @@ Model float16_network(const Model& model, const OperationSet& kept, const Float1
   return Converter(model, kept, conversion).convert();
 }
 
-OperationSet without_float16(const Model& model, const Backend& backend) {
+OperationSet without_float16(const Model& model, const Device& device) {
+  const Backend& backend = device.backend;
   OperationSet missing(model.operations.size());
   for (std::size_t i = 0; i < missing.size(); ++i) missing[i] = !has_float16(model.operations[i], backend);
   return missing;
 }
 
-OperationSet smallest_float32_set(const Model& model, const Backend& backend, const Calibration& calibration,
+OperationSet smallest_float32_set(const Model& model, const Device& device, const Calibration& calibration,
                                   std::span<const std::vector<Tensor>> samples) {
+  const Backend& backend = device.backend;
   OperationSet kept = without_float16(model, backend);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     for (const auto* list : {&model.operations[i].inputs, &model.operations[i].outputs}) {
@@ -160,14 +162,14 @@ OperationSet smallest_float32_set(const Model& model, const Backend& backend, co
     }
   }
   for (bool changed = true; changed;) {
-    const Model device = float16_network(model, kept, backend.float16.conversion);
-    const Emulator emulator(device, backend);
-    std::vector<Events> events(device.operations.size());
+    const Model converted = float16_network(model, kept, backend.float16.conversion);
+    const Emulator emulator(converted, backend);
+    std::vector<Events> events(converted.operations.size());
     for (const std::vector<Tensor>& sample : samples) {
       const Trace trace = emulator.run(sample, {.count_events = true});
       for (std::size_t i = 0; i < events.size(); ++i) events[i] += trace.events[i];
     }
-    changed = mark_leaving(model, device, events, kept);
+    changed = mark_leaving(model, converted, events, kept);
   }
   return kept;
 }

@@ -114,7 +114,7 @@ std::vector<std::string> notes_on_compiler(const Quantizer& quantizer, const Mod
 
 }  // namespace
 
-std::optional<OtherCompilation> compiled_otherwise(const Model& quantized, const SpecSheet& sheet) {
+std::optional<OtherCompilation> compiled_otherwise(const Model& quantized, const Device& sheet) {
   if (sheet.quantizer.empty()) return std::nullopt;
   Model meant = quantized;
   std::string names;
@@ -129,12 +129,12 @@ std::optional<OtherCompilation> compiled_otherwise(const Model& quantized, const
   return quantizer.compiled != nullptr ? quantizer.compiled(quantized) : std::nullopt;
 }
 
-QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
+QuantizationResult quantize(const Model& model, const Device& sheet, std::span<const std::vector<Tensor>> samples,
                             const QuantizerOptions& options, int threads) {
   return quantize(model, sheet, samples, options, threads, RangeFile{}).result;
 }
 
-RangedQuantization quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
+RangedQuantization quantize(const Model& model, const Device& sheet, std::span<const std::vector<Tensor>> samples,
                             const QuantizerOptions& options, int threads, const RangeFile& given) {
   const Quantizer& quantizer = quantizer_of(sheet);
   const QuantizerOptions complete = completed(quantizer, options);

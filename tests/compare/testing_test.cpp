@@ -93,3 +93,17 @@ TEST_CASE("verdicts become what GoogleTest's macros ask for") {
   CHECK_FALSE(exactly_equal_to(std::vector<std::int8_t>{2}).MatchAndExplain(std::vector<std::int8_t>{1}, &out));
   CHECK(out.str() == assertion.failure_message());
 }
+
+TEST_CASE("arrays of the core stand beside tensors and ranges, on either side") {
+  const Tensor tensor = int8({2, 2}, {1, 2, 3, 4});
+  const lastbit::Array<std::int8_t> array{{1, 2, 3, 4}, {2, 2}}, other{{1, 2, 3, 5}, {2, 2}};
+  REQUIRE_THAT(array, exactly_equal_to(tensor));
+  REQUIRE_THAT(tensor, exactly_equal_to(array));
+  REQUIRE_THAT(array.values, exactly_equal_to(tensor));
+  REQUIRE_THAT(other, within_lsb(1, 0.25).of(array.view()));
+  CHECK(judge(other, exactly_equal_to(tensor)).message() ==
+        "1 of 4 values differ (25 %); largest +1 LSB; first at index 3 [1,1]: got 5, expected 4");
+  CHECK(judge(tensor, exactly_equal_to(other)).message() ==
+        "1 of 4 values differ (25 %); largest -1 LSB; first at index 3 [1,1]: got 4, expected 5");
+  CHECK(judge(int8({4}, {1, 2, 3, 4}), exactly_equal_to(array)).message() == "got int8 4, expected int8 2x2");
+}

@@ -73,7 +73,7 @@ struct Settings {
     return sign == CodeSign::is_unsigned ? ElementType::uint16 : ElementType::int16;
   }
   /// Codes of fewer bits than they are stored in.
-  [[nodiscard]] std::optional<IntegerRange> stage::clamp(CodeSign sign) const {
+  [[nodiscard]] std::optional<IntegerRange> clamp(CodeSign sign) const {
     if (bits != 4) return std::nullopt;
     return sign == CodeSign::is_unsigned ? IntegerRange{0, 15} : IntegerRange{-8, 7};
   }

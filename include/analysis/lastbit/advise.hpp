@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/float16_network.hpp"
 
 namespace lastbit {
@@ -32,7 +33,7 @@ namespace lastbit {
 class MixedRun {
  public:
   /// a must have every operation, or Error is thrown; those that b lacks always run on a. `model` must outlive the object.
-  MixedRun(const Model& model, const Backend& a, const Backend& b, std::size_t most_bytes_kept = std::size_t{1} << 26);
+  MixedRun(const Model& model, const Device& a, const Device& b, std::size_t most_bytes_kept = std::size_t{1} << 26);
   ~MixedRun();
   MixedRun(MixedRun&&) noexcept;
   MixedRun& operator=(MixedRun&&) noexcept;
@@ -63,7 +64,7 @@ class MixedRun {
 };
 
 /// The outputs of such a run; inputs as for Emulator::run.
-[[nodiscard]] Trace run_mixed(const Model& model, const Backend& a, const Backend& b, const OperationSet& on_a,
+[[nodiscard]] Trace run_mixed(const Model& model, const Device& a, const Device& b, const OperationSet& on_a,
                               std::span<const Tensor> inputs);
 
 /// `layers` on a, the others on b, and operations that only move data where their input is written (or, of an input of the model, read).
@@ -144,7 +145,7 @@ struct AdviseOptions {
 };
 
 /// Samples have one tensor per input. The layers that may be kept are all operations that compute and that b has.
-[[nodiscard]] FallbackSearch search_fallbacks(const Model& model, const Backend& a, const Backend& b,
+[[nodiscard]] FallbackSearch search_fallbacks(const Model& model, const Device& a, const Device& b,
                                               std::span<const std::vector<Tensor>> samples, Objective objective,
                                               const AdviseOptions& options = {});
 
@@ -174,7 +175,7 @@ enum class TiePlace : std::uint8_t { clear, near, on };
 
 /// Of every layer; nothing of one that does not end in a chain of integers on both sides, and where the two do not add up the same integers
 /// (CertifyOptions). What b lacks is computed by a. Throws Error where a cannot run the model.
-[[nodiscard]] std::vector<std::optional<TieCensus>> tie_census(const Model& model, const SpecSheet& a, const SpecSheet& b, int threads = 1);
+[[nodiscard]] std::vector<std::optional<TieCensus>> tie_census(const Model& model, const Device& a, const Device& b, int threads = 1);
 
 /// The model with the scale of an operation's output multiplied. Tensors that must share its quantisation follow (what is moved, pooled or
 /// copied), biases behind it are counted in the new scale, and bounds in codes move with the real values.
@@ -219,7 +220,7 @@ struct EqualScales {
 /// Layer after layer, each behind the scales chosen before it: one stays where every case is equal; else the nearest is taken that makes it so,
 /// that both sides accept, that leaves the network's inputs as they are, and that makes no layer before it differ. The figures are those that
 /// certify() counts. What b lacks is computed by a. Throws Error where a cannot run the model.
-[[nodiscard]] EqualScales equal_scales(const Model& model, const SpecSheet& a, const SpecSheet& b, const AdviseOptions& options = {});
+[[nodiscard]] EqualScales equal_scales(const Model& model, const Device& a, const Device& b, const AdviseOptions& options = {});
 
 // ---- float16 ----
 
@@ -311,7 +312,7 @@ struct AdviseReport {
 
 /// Everything above. A float network on a device with float16, or a quantised one, is first made a float network (float_network()).
 /// Throws Error where a cannot run the network, b has none of it, or a sample does not fit.
-[[nodiscard]] AdviseReport advise(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const std::vector<Tensor>> samples,
+[[nodiscard]] AdviseReport advise(const Model& model, const Device& a, const Device& b, std::span<const std::vector<Tensor>> samples,
                                   const AdviseOptions& options = {});
 
 /// What makes run, compare, sweep and others compute a choice: "--backend vipnano_v8 --keep 2,4,5=tflite_double". Empty for the device alone,
@@ -327,7 +328,7 @@ struct LayerListFile {
 };
 /// Of the float16 network what has to stay in float32; else the first choice of the report that leaves nothing, or its last, with the layers that
 /// only a has. Throws Error(bad_input) where the vendor's tool reads no such file, or a name cannot stand in it.
-[[nodiscard]] LayerListFile layer_list(const AdviseReport& report, const SpecSheet& device);
+[[nodiscard]] LayerListFile layer_list(const AdviseReport& report, const Device& device);
 
 /// At most 100 columns.
 [[nodiscard]] std::string to_text(const AdviseReport& report, const LayerView& view = {});

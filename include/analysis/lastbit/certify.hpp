@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "lastbit/device.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/layer_view.hpp"
 #include "lastbit/prove.hpp"
@@ -111,7 +112,7 @@ struct CertifyOptions {
 };
 
 /// `inputs` as for Emulator::run, or empty for InputRange::type. Throws Error where a backend cannot run the model.
-[[nodiscard]] Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+[[nodiscard]] Certificate certify(const Model& model, const Device& a, const Device& b, std::span<const Tensor> inputs,
                                   const CertifyOptions& options = {});
 
 /// A certificate derived again and compared, statement by statement. What is counted comes from another route than certify()'s: of the accumulators every
@@ -131,8 +132,8 @@ struct CertificateCheck {
 /// `file` holds what to_json() gave, in this version's form or that of lastbit.certificate.v1. The range of the options is not read, the certificate says
 /// which; a layer of the options must be that of the certificate. Throws Error where the file is no certificate, or one of another model, other rules or
 /// other data, and as certify() does.
-[[nodiscard]] CertificateCheck check_certificate(const std::filesystem::path& file, const Model& model, const SpecSheet& a,
-                                                 const SpecSheet& b, std::span<const Tensor> inputs, const CertifyOptions& options = {});
+[[nodiscard]] CertificateCheck check_certificate(const std::filesystem::path& file, const Model& model, const Device& a, const Device& b,
+                                                 std::span<const Tensor> inputs, const CertifyOptions& options = {});
 [[nodiscard]] std::string to_text(const CertificateCheck& check);
 
 [[nodiscard]] std::string to_text(const Certificate& certificate, const LayerView& view = {},

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/one_operation.hpp"
 #include "lastbit/staircase.hpp"
 #include "lastbit/trace.hpp"
@@ -61,7 +62,7 @@ struct SideBySide {
 
 /// One output of a convolution or fully connected layer on both backends; nothing for other operations and for sums that are delivered.
 [[nodiscard]] std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tensor> inputs, std::int64_t index,
-                                                     const SpecSheet& a, const SpecSheet& b);
+                                                     const Device& a, const Device& b);
 [[nodiscard]] std::string to_text(const SideBySide& value, const std::string& a, const std::string& b);
 
 /// Rules in which two backends differ and which only make sense changed together.
@@ -121,7 +122,7 @@ struct LayerAttribution {
 /// `layer` has one operation; `inputs` as for Emulator::run. Of several outputs the first is explained. Values of float16 and float32 tensors
 /// are counted by their place among the numbers of their type, so that a difference of 1 is the next number.
 /// Throws Error where a backend cannot run it, and for a backend of the real domain, which has no rules.
-[[nodiscard]] LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b);
+[[nodiscard]] LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const Device& a, const Device& b);
 
 /// What a rule that was named rests on.
 struct RuleEvidence {
@@ -150,7 +151,7 @@ struct ExplainOptions {
 };
 
 /// Every layer of the model, fed with a's tensors.
-[[nodiscard]] ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
+[[nodiscard]] ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const Device& a, const Device& b,
                                             const ExplainOptions& options = {});
 
 /// What a layer's sums are multiplied by on their way to the output.
@@ -163,7 +164,7 @@ struct AppliedScale {
   friend bool operator==(const AppliedScale&, const AppliedScale&) = default;
 };
 /// Of a model of one operation: one, or one for each output channel where they differ; none where no scale is applied.
-[[nodiscard]] std::vector<AppliedScale> applied_scales(const Model& layer, const Backend& backend, std::span<const Tensor> inputs);
+[[nodiscard]] std::vector<AppliedScale> applied_scales(const Model& layer, const Device& device, std::span<const Tensor> inputs);
 
 /// "112 first rounding, 6 multiplier width": a layer's causes in one line.
 [[nodiscard]] std::string summary(const LayerAttribution& layer);
@@ -227,7 +228,7 @@ struct DumpReport {
 /// Judges every layer whose output the dump has (or the one named as in ExplainOptions). `inputs` may be empty if the dump has the model's. A layer
 /// is fed with the dump's tensors; where the dump lacks one, a change is made in all layers since the last that it has.
 /// Throws Error where an input is missing, where floats of the dump are no codes of their tensor, or the name is of no such layer.
-[[nodiscard]] DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
+[[nodiscard]] DumpReport explain_dump(const Model& model, const NamedTrace& dump, const Device& backend, std::span<const Tensor> inputs,
                                       const ExplainOptions& options = {});
 [[nodiscard]] std::string to_text(const DumpReport& report);
 [[nodiscard]] std::string to_json(const DumpReport& report);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lastbit/certify.hpp"
+#include "lastbit/device.hpp"
 
 namespace lastbit {
 
@@ -39,7 +40,7 @@ struct FingerprintOptions {
 
 /// Codes of the network's inputs are what it begins with; how a device makes them of real numbers is not part of it. Throws Error where the backend cannot
 /// run the model.
-[[nodiscard]] Fingerprint fingerprint(const Model& model, const SpecSheet& sheet, const FingerprintOptions& options = {});
+[[nodiscard]] Fingerprint fingerprint(const Model& model, const Device& sheet, const FingerprintOptions& options = {});
 
 [[nodiscard]] std::string to_text(const Fingerprint& fingerprint);
 [[nodiscard]] std::string to_json(const Fingerprint& fingerprint);

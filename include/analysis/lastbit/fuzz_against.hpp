@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit {
@@ -26,13 +27,13 @@ enum class FuzzFormat : std::uint8_t { tflite, onnx };
 [[nodiscard]] std::string_view name_of(FuzzFormat format);
 [[nodiscard]] std::optional<FuzzFormat> fuzz_format_from(std::string_view name);
 /// The files that a backend's family runs: .onnx where the backend says which operators a runtime fuses (`fusion`), else .tflite.
-[[nodiscard]] FuzzFormat usual_format(const Backend& backend);
+[[nodiscard]] FuzzFormat usual_format(const Device& device);
 /// The operations of which random networks in this format are made.
 [[nodiscard]] std::vector<OperationKind> fuzzed_operations(FuzzFormat format);
 
 /// Network number `index` of a seed: 1 to 4 of these operations on 8-bit or 16-bit codes, one output. The first operation is any of them;
 /// the others are such that `backend` runs the whole, if it runs the first one.
-[[nodiscard]] Model random_network(FuzzFormat format, const std::vector<OperationKind>& operations, const Backend& backend,
+[[nodiscard]] Model random_network(FuzzFormat format, const std::vector<OperationKind>& operations, const Device& device,
                                    std::uint64_t seed, std::uint64_t index);
 /// Random values for its inputs, another set for every sample.
 [[nodiscard]] std::vector<Tensor> random_inputs(const Model& network, std::uint64_t seed, std::uint64_t index, std::uint64_t sample);
@@ -106,7 +107,7 @@ struct FuzzReport {
   [[nodiscard]] bool too_few() const { return compared == 0 || (refused_here + refused_there) * 10 > models * 9; }
 };
 
-[[nodiscard]] FuzzReport fuzz_against(const SpecSheet& sheet, const FuzzOptions& options, const OtherSide& other);
+[[nodiscard]] FuzzReport fuzz_against(const Device& sheet, const FuzzOptions& options, const OtherSide& other);
 
 [[nodiscard]] std::string to_text(const FuzzReport& report);
 [[nodiscard]] std::string to_json(const FuzzReport& report);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/trace.hpp"
 #include "lastbit/verdict_assumptions.hpp"
@@ -132,7 +133,7 @@ struct Reproduction {
   std::int64_t tensors = 0, samples = 0, values = 0, differing = 0;
   std::string first;  ///< tensor that differs
 };
-[[nodiscard]] Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend& backend);
+[[nodiscard]] Reproduction reproduce(const Model& model, const NamedTrace& dump, const Device& device);
 
 /// A backend of the best classes. Rules that the data settle carry the evidence that they were measured, the others that they are an assumption.
 /// Operations that were not identified are those of `base`, where one is given.

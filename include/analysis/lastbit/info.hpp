@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit {
@@ -49,7 +50,7 @@ struct NetworkInfo {
 };
 
 /// Throws Error where a network does not fit into memory (require_budget).
-[[nodiscard]] NetworkInfo network_info(const Model& model, std::span<const SpecSheet> devices);
+[[nodiscard]] NetworkInfo network_info(const Model& model, const Devices& devices);
 
 /// At most 100 columns, but for names.
 [[nodiscard]] std::string to_text(const NetworkInfo& info);

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lastbit/certify.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/layer_view.hpp"
 
 namespace lastbit {
@@ -71,8 +72,7 @@ struct MatrixOptions {
 };
 
 /// `inputs` as for Emulator::run, or empty. Throws Error where fewer than two backends run the model.
-[[nodiscard]] Matrix matrix(const Model& model, std::span<const SpecSheet> backends, std::span<const Tensor> inputs,
-                            const MatrixOptions& options = {});
+[[nodiscard]] Matrix matrix(const Model& model, const Devices& backends, std::span<const Tensor> inputs, const MatrixOptions& options = {});
 
 /// Above the diagonal how many layers can differ, below it the share of outputs that is expected to.
 [[nodiscard]] std::string to_text(const Matrix& matrix, AssumptionsAre assumptions = AssumptionsAre::named);

@@ -20,6 +20,7 @@
 
 #include "lastbit/certify.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/device.hpp"
 
 namespace lastbit {
 
@@ -102,7 +103,7 @@ struct DeviceMigration {
 /// A version: a network, and the device that computes it.
 struct Version {
   const Model& model;
-  const SpecSheet& sheet;
+  Device device;
 };
 
 /// For migrate().
@@ -115,8 +116,8 @@ struct MigrateOptions {
 /// values. Throws Error where a version cannot be run, or the data do not fit it.
 [[nodiscard]] NetworkMigration migrate_network(const Version& before, const Version& after, std::span<const Tensor> inputs,
                                                const MigrateOptions& options = {});
-[[nodiscard]] DeviceMigration migrate_device(const Model& model, const SpecSheet& before, const SpecSheet& after,
-                                             std::span<const Tensor> inputs, const MigrateOptions& options = {});
+[[nodiscard]] DeviceMigration migrate_device(const Model& model, const Device& before, const Device& after, std::span<const Tensor> inputs,
+                                             const MigrateOptions& options = {});
 
 [[nodiscard]] std::string to_text(const NetworkMigration& migration, const LayerView& view = {},
                                   AssumptionsAre assumptions = AssumptionsAre::named);

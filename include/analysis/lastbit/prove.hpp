@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "lastbit/arith/accumulator.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/layer_view.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -185,8 +186,7 @@ struct ProveOptions {
 /// `inputs` as for Emulator::run, or empty for InputRange::type. Of a backend with float16 a float network is proven in float16, for which inputs
 /// are needed: type then stands for every input of the network between the least and the largest values given, through all operations; data for
 /// every operation by itself. Throws Error where the backend cannot run the model.
-[[nodiscard]] ProveReport prove(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs,
-                                const ProveOptions& options = {});
+[[nodiscard]] ProveReport prove(const Model& model, const Device& sheet, std::span<const Tensor> inputs, const ProveOptions& options = {});
 
 [[nodiscard]] std::string to_text(const ProveReport& report, const LayerView& view = {},
                                   AssumptionsAre assumptions = AssumptionsAre::named);

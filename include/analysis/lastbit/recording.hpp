@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/rules.hpp"
 
@@ -25,7 +26,7 @@ enum class RecordedTensors : std::uint8_t { all, outputs };
 
 /// Runs the model and writes `folder` (golden.json and one .npy per tensor). Throws Error where the backend cannot run the model or a file
 /// cannot be written.
-void write_recording(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend, std::span<const Tensor> inputs,
+void write_recording(const std::filesystem::path& folder, const Model& model, const Device& backend, std::span<const Tensor> inputs,
                      RecordedTensors tensors = RecordedTensors::all);
 
 /// A tensor that is not what it was.
@@ -56,7 +57,7 @@ struct RecordingReport {
 };
 
 /// The store against the model and the backend of today. Throws Error where the store cannot be read or the model cannot be run.
-[[nodiscard]] RecordingReport check_recording(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend);
+[[nodiscard]] RecordingReport check_recording(const std::filesystem::path& folder, const Model& model, const Device& backend);
 
 /// The name of the backend that a store was written with.
 [[nodiscard]] std::string recorded_backend(const std::filesystem::path& folder);

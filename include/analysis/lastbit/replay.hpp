@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lastbit/compare.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/explain.hpp"
 
 namespace lastbit {
@@ -72,7 +73,7 @@ struct ReplayOptions {
 /// names and in the order of axes (NHWC or NCHW) that it has. The dump's floats are taken as codes where all of a tensor are,
 /// and an input that it lacks is the given one.
 /// Throws Error where a backend cannot run the model, an input of either network has no counterpart, and where the dump has the output of no layer.
-[[nodiscard]] ReplayReport replay(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
+[[nodiscard]] ReplayReport replay(const Model& model, const NamedTrace& dump, const Device& backend, std::span<const Tensor> inputs,
                                   const ReplayOptions& options = {});
 
 /// A table of at most 100 columns, and what to conclude from it.

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "lastbit/device.hpp"
 #include "lastbit/explain.hpp"
 
 namespace lastbit {
@@ -68,7 +69,7 @@ struct ShrunkCase {
 
 /// Nothing where every layer is equal. `inputs` as for Emulator::run. Throws Error(bad_input) for a layer or index that is not there or does
 /// not differ, and for two backends whose results are of different types.
-[[nodiscard]] std::optional<ShrunkCase> shrink(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
+[[nodiscard]] std::optional<ShrunkCase> shrink(const Model& model, std::span<const Tensor> inputs, const Device& a, const Device& b,
                                                const ShrinkOptions& options = {});
 
 /// A test that asserts both results through the public API, and needs no file.

@@ -19,6 +19,7 @@
 
 #include "lastbit/arith/integer.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/exact_sum.hpp"
 #include "lastbit/samples.hpp"
@@ -139,7 +140,7 @@ struct SweptTensor {
 class Sweeper {
  public:
   /// The first backend is the reference. Throws Error where one of them cannot run the model, or there is none. `model` must outlive it.
-  Sweeper(const Model& model, std::vector<SpecSheet> backends, const SweepOptions& options = {});
+  Sweeper(const Model& model, const Devices& backends, const SweepOptions& options = {});
   ~Sweeper();
 
   [[nodiscard]] const Model& model() const;

@@ -7,7 +7,8 @@
 //   GoogleTest          EXPECT_TRUE(judge(actual, within_lsb(1, 0.02).of(expected)));
 //   GoogleTest + gMock  EXPECT_THAT(actual, within_lsb(1, 0.02).of(expected));
 //
-// Tensors and contiguous ranges of their element types may stand on either side. Integers are compared as integers, floats by their bits
+// Tensors, arrays of lastbit/core.hpp (whose matchers, core/matchers.hpp, need no library) and contiguous ranges of their element types may stand on
+// either side. Integers are compared as integers, floats by their bits
 // with all NaNs equal. Types must be the same, shapes too where both sides are tensors; the message says what is not, or how many values differ,
 // their share, the largest difference, and the first one with its position and both values.
 //
@@ -37,6 +38,8 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/core/matchers.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/tensor.hpp"
 #include "lastbit/verdict_assumptions.hpp"
@@ -51,36 +54,11 @@ namespace testing {
 template <class R>
 concept ValueRange = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> && std::is_arithmetic_v<std::ranges::range_value_t<R>>;
 
-/// The outcome of a comparison and why.
-class Verdict {
- public:
-  Verdict(bool passed, std::string message) : passed_(passed), message_(std::move(message)) {}
-
-  [[nodiscard]] bool passed() const { return passed_; }
-  [[nodiscard]] const std::string& message() const { return message_; }
-  explicit operator bool() const { return passed_; }
-
-  /// To `testing::AssertionResult`, whose header this one does not include: EXPECT_TRUE then prints the message.
-  template <class Result>
-  requires std::is_class_v<Result> && requires(Result result, const std::string& text) {
-    result << text;
-    { result.failure_message() } -> std::convertible_to<const char*>;
-  }
-  operator Result() const { return Result(passed_) << message_; }
-
- private:
-  bool passed_;
-  std::string message_;
-};
-
-/// The message, for frameworks that print what they judge.
-std::ostream& operator<<(std::ostream& out, const Verdict& verdict);
-
 /// How compared values were computed: by one model and its inputs, on two backends. a is what is expected, b what is judged.
 struct Computation {
   Model model;
   std::vector<Tensor> inputs;  ///< as for Emulator::run
-  SpecSheet a, b;
+  Device a, b;
   std::string tensor{};      ///< its name; empty: the model's first output
   std::string model_file{};  ///< for the command; empty: the model and its inputs are written to a folder among the system's temporary ones
   std::vector<std::string> input_files{};
@@ -103,23 +81,34 @@ template <ValueRange R>
   return {Tensor::from<T>(Shape{static_cast<std::int64_t>(std::ranges::size(range))}, std::span<const T>(range)), false};
 }
 
+/// An array of lastbit/core.hpp.
+template <Code T>
+[[nodiscard]] Values values_of(const View<T>& view) {
+  const auto sizes = view.shape().sizes();
+  return {Tensor::from<T>(Shape(std::vector<std::int64_t>(sizes.begin(), sizes.end())), view.values()), true};
+}
+template <Code T>
+[[nodiscard]] Values values_of(const Array<T>& array) {
+  return values_of(array.view());
+}
+
 template <class T>
 concept Comparable = requires(const T& value) {
   values_of(value);
-};
-
-/// At most a share of the values may differ, each by at most so many LSB (a number 0 allows none to differ).
-struct Tolerance {
-  std::int64_t lsb = 0;
-  double share = 0;
 };
 
 /// `computation`, where given, explains the first value that differs.
 [[nodiscard]] Verdict judge(const Values& actual, const Values& expected, const Tolerance& tolerance,
                             const Computation* computation = nullptr);
 
+/// A tensor against an array.
+template <Code T>
+[[nodiscard]] Verdict judge_codes(const Tensor& actual, const View<T>& expected, const Tolerance& tolerance) {
+  return judge(values_of(actual), values_of(expected), tolerance);
+}
+
 /// A matcher of Catch2 (2 and 3) and GoogleTest: values that lie within a tolerance of the expected ones.
-class Matcher {
+class Matcher : public FrameworkMatcher<Matcher> {
  public:
   Matcher(Values expected, Tolerance tolerance) : expected_(std::move(expected)), tolerance_(tolerance) {}
 
@@ -135,68 +124,26 @@ class Matcher {
   }
   [[nodiscard]] std::string description() const;
 
-  // Catch2's names; it calls match() before toString().
-  template <Comparable T>
-  [[nodiscard]] bool match(const T& actual) const {
-    const Verdict verdict = judge(actual);
-    message_ = verdict.message();
-    return verdict.passed();
-  }
-  [[nodiscard]] std::string toString() const { return description() + (message_.empty() ? "" : "\n" + message_); }  // NOLINT
-
-  // gMock's names.
-  using is_gtest_matcher = void;  // NOLINT
-  template <Comparable T>
-  bool MatchAndExplain(const T& actual, std::ostream* out) const {  // NOLINT
-    const Verdict verdict = judge(actual);
-    if (out != nullptr) print(*out, verdict.message());
-    return verdict.passed();
-  }
-  void DescribeTo(std::ostream* out) const { print(*out, description()); }                    // NOLINT
-  void DescribeNegationTo(std::ostream* out) const { print(*out, "not: " + description()); }  // NOLINT
-
  private:
-  static void print(std::ostream& out, const std::string& text);
-
   Values expected_;
   Tolerance tolerance_;
   std::shared_ptr<const Computation> computation_;
-  mutable std::string message_;
 };
 
-template <Comparable T>
-[[nodiscard]] Verdict judge(const T& actual, const Matcher& matcher) {
-  return matcher.judge(actual);
+/// For exactly_equal_to() and within_lsb() (core/matchers.hpp).
+[[nodiscard]] inline Matcher matcher_of(const Tensor& expected, const Tolerance& tolerance) { return {values_of(expected), tolerance}; }
+template <ValueRange R>
+[[nodiscard]] Matcher matcher_of(const R& expected, const Tolerance& tolerance) {
+  return {values_of(expected), tolerance};
 }
-
-/// Every value.
-template <Comparable T>
-[[nodiscard]] Matcher exactly_equal_to(const T& expected) {
-  return {values_of(expected), {}};
-}
-
-/// within_lsb(1, 0.02).of(expected): at most 2 % of the values differ, each by at most 1. Integers only.
-class WithinLsb {
- public:
-  constexpr WithinLsb(std::int64_t lsb, double max_share) : tolerance_{lsb, max_share} {}
-  template <Comparable T>
-  [[nodiscard]] Matcher of(const T& expected) const {
-    return {values_of(expected), tolerance_};
-  }
-
- private:
-  Tolerance tolerance_;
-};
-
-[[nodiscard]] constexpr WithinLsb within_lsb(std::int64_t lsb, double max_share) { return {lsb, max_share}; }
 
 /// A recording against the model and the backend of today: same network, same rules, same values. The message names the rules that changed
 /// and the first value that differs. Throws Error where the store cannot be read.
-[[nodiscard]] Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend);
+[[nodiscard]] Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const Device& backend);
 
 /// Whether every layer computes the same on both for every input (certify.hpp): nothing is run on samples. The message is the certificate. A layer that cannot
 /// be decided is not equal, nor is one that rests on an assumption, unless they are accepted. Throws Error where a backend cannot run the model.
-[[nodiscard]] Verdict equal_for_every_input(const Model& model, const SpecSheet& a, const SpecSheet& b,
+[[nodiscard]] Verdict equal_for_every_input(const Model& model, const Device& a, const Device& b,
                                             AssumptionsAre assumptions = AssumptionsAre::named);
 
 }  // namespace testing

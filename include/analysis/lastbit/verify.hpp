@@ -17,6 +17,7 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/device.hpp"
 
 namespace lastbit {
 
@@ -54,7 +55,7 @@ struct VerifyReport {
 
 /// For verify().
 struct VerifyOptions {
-  std::optional<SpecSheet> backend;  ///< instead of the one each case names
+  std::optional<Device> backend;  ///< instead of the one each case names
   /// Whether a tensor that differs is let pass.
   std::function<bool(const std::string& tensor, const TensorDifference& difference)> is_within{};
   std::function<void(SpecSheet&)> adjust;                            ///< applied after a case's own settings

@@ -16,6 +16,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lastbit/device.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/layer_view.hpp"
 #include "lastbit/metrics.hpp"
@@ -204,10 +205,10 @@ void add_golden(CompareReport& report, const NamedTrace& a, const NamedTrace& b,
 void add_outputs(CompareReport& report, const Model& model, const NamedTrace& a, const NamedTrace& b);
 
 /// Which layers of either side rest on which assumption.
-void add_assumptions(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
+void add_assumptions(CompareReport& report, const Model& model, const Devices& sides);
 
 /// Which side computes operations that its device has no arithmetic for, and what is computed in its place.
-void add_not_emulated(CompareReport& report, const Model& model, std::span<const SpecSheet> sides);
+void add_not_emulated(CompareReport& report, const Model& model, const Devices& sides);
 
 enum class Golden : std::uint8_t { without, with };
 /// For compare_backends() and compare_with_dump().
@@ -218,15 +219,15 @@ struct CompareOptions {
 };
 
 /// Everything above for one model on two backends.
-[[nodiscard]] CompareReport compare_backends(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
+[[nodiscard]] CompareReport compare_backends(const Model& model, const Device& a, const Device& b, std::span<const Tensor> inputs,
                                              const CompareOptions& options = {});
 
 /// The model's inputs as a dump has them. Throws Error(bad_input) naming one that it lacks.
 [[nodiscard]] std::vector<Tensor> inputs_in_dump(const Model& model, const NamedTrace& dump);
 
 /// A board's dump against a backend. Empty `inputs`: the dump's own.
-[[nodiscard]] CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const SpecSheet& b,
-                                              std::span<const Tensor> inputs, const CompareOptions& options = {});
+[[nodiscard]] CompareReport compare_with_dump(const Model& model, const NamedTrace& dump, const Device& b, std::span<const Tensor> inputs,
+                                              const CompareOptions& options = {});
 
 enum class Detail : std::uint8_t { summary, everything };
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lastbit/device.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/operation_rules.hpp"
 
@@ -81,10 +82,10 @@ struct SampleCounts {
 [[nodiscard]] NamedTrace with_common_samples(const Model& model, NamedTrace trace);
 
 /// `model` as the emulator sees it (Emulator::model), of which `trace` is a run on the backend of `sheet`.
-[[nodiscard]] NamedTrace named(Trace trace, const Model& model, const SpecSheet& sheet);
+[[nodiscard]] NamedTrace named(Trace trace, const Model& model, const Device& sheet);
 
 /// Runs the model, keeps every tensor and counts events.
-[[nodiscard]] NamedTrace run_named(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, int threads = 1);
+[[nodiscard]] NamedTrace run_named(const Model& model, const Device& sheet, std::span<const Tensor> inputs, int threads = 1);
 
 /// Creates the folder. Throws Error(unreadable_file) where something cannot be written.
 void write_trace(const std::filesystem::path& folder, const NamedTrace& trace);

@@ -14,6 +14,7 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/dequantize.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/error.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/tensor_view.hpp"
@@ -86,17 +87,17 @@ struct Trace {
 };
 
 /// What keeps a backend from running a model: unsupported operations, types, quantisations. Empty: it can run.
-[[nodiscard]] std::vector<Diagnostic> check(const Model& model, const Backend& backend);
+[[nodiscard]] std::vector<Diagnostic> check(const Model& model, const Device& device);
 
 /// Operations, by index, whose tensors are float32 and which a device's sheet therefore leaves to the golden path: of a network that was not
 /// quantised for it. Nothing in their results is the device's arithmetic. None for a backend of the real domain; movement is none either.
-[[nodiscard]] std::vector<std::size_t> float32_operations(const Model& model, const Backend& backend);
+[[nodiscard]] std::vector<std::size_t> float32_operations(const Model& model, const Device& device);
 
 /// A model prepared for a backend: weights centred, scales encoded. Running cannot fail once constructed, given matching inputs.
 class Emulator {
  public:
   /// Throws Error with the diagnostics of check(). `model` must outlive the emulator.
-  Emulator(const Model& model, const Backend& backend);
+  Emulator(const Model& model, const Device& device);
   ~Emulator();
   Emulator(Emulator&&) noexcept;
   Emulator& operator=(Emulator&&) noexcept;
@@ -127,14 +128,14 @@ class Emulator {
 };
 
 /// Backend::elsewhere for this network: every layer by its name, and no fallback left. Throws Error as the emulator does.
-[[nodiscard]] Placements placements_for(const Model& model, const Backend& backend);
+[[nodiscard]] Placements placements_for(const Model& model, const Device& device);
 
 /// What reports say of Backend::elsewhere, a line for each that computes anything: "beside vipnano_v8, float computes 2 of 31 operations:
 /// softmax 'prob' (30), …", with the operations' numbers. Throws Error as the emulator does.
-[[nodiscard]] std::vector<std::string> computed_elsewhere(const Model& model, const SpecSheet& sheet);
+[[nodiscard]] std::vector<std::string> computed_elsewhere(const Model& model, const Device& sheet);
 
 /// Convenience: construct and run.
-[[nodiscard]] Trace run(const Model& model, const Backend& backend, std::span<const Tensor> inputs, const RunOptions& options = {});
+[[nodiscard]] Trace run(const Model& model, const Device& device, std::span<const Tensor> inputs, const RunOptions& options = {});
 
 /// The host path in use: LASTBIT_PATH if set (Error(unavailable_path) if this machine lacks it), else the best available.
 [[nodiscard]] std::string_view host_path();

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "lastbit/device.hpp"
 #include "lastbit/emulator.hpp"
 
 namespace lastbit {
@@ -21,7 +22,7 @@ struct MemoryNeed {
 
 /// Of `samples` samples on `backend`: the tensors that live at the same time, and what each operation works in (rows of input that a kernel
 /// reads, sums of a tile, weights in the kernels' order), on all threads. What the process holds besides is not in it.
-[[nodiscard]] MemoryNeed memory_need(const Model& model, const Backend& backend, const RunOptions& options = {}, std::int64_t samples = 1);
+[[nodiscard]] MemoryNeed memory_need(const Model& model, const Device& device, const RunOptions& options = {}, std::int64_t samples = 1);
 
 /// The most bytes that a run in this process may need; 0, as it begins: no limit. Emulators check it before they prepare, and before they run, and throw
 /// MemoryRefused.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/tensor_view.hpp"
 
@@ -27,7 +28,7 @@ struct RealInput {
 };
 
 /// Of the inputs those that are float32 where the model has codes, and the backend makes codes of them.
-[[nodiscard]] std::vector<RealInput> real_inputs(const Model& model, const Backend& backend, std::span<const TensorView> inputs);
+[[nodiscard]] std::vector<RealInput> real_inputs(const Model& model, const Device& device, std::span<const TensorView> inputs);
 
 /// "input 'image': real values 0 … 1 become 3 of 256 codes, which stand for 0 … 127.5; 0 % lie beyond", and what is suspicious about it, a line each.
 [[nodiscard]] std::string text_of(const RealInput& input);

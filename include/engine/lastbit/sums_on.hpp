@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit {
@@ -33,7 +34,7 @@ struct NetworkSums {
 
 /// One sum of codes is enough for SumsOf::codes. The real domain is what others are held against: nothing is asked of it. Of Backend::elsewhere the
 /// fallbacks count, not what a user has put there by name.
-[[nodiscard]] NetworkSums sums_on(const Model& model, const Backend& backend);
+[[nodiscard]] NetworkSums sums_on(const Model& model, const Device& device);
 
 /// Of SumsOf::device_floats, what computes them: "float network: ascend310 computes its 3 sums in float16".
 [[nodiscard]] std::string float_sums_text(const NetworkSums& sums, const std::string& backend);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 
 namespace lastbit {
@@ -67,9 +68,10 @@ struct Layer {
                                                      std::string_view where);
 [[nodiscard]] LayerDescription read_layer(const std::filesystem::path& path);
 
-/// The model, validated. Integers change their type where every value fits. Real values of an integer type are rounded by the backend's rule for
+/// The model, validated, for run() with its inputs. Shapes follow from the operands, a kind's rule for them from model.hpp; scales and zero points are those of
+/// the description, in real units per code. Integers change their type where every value fits. Real values of an integer type are rounded by the backend's rule for
 /// real inputs (op/quantize.hpp), a bias by the product of the scales of input and weights. Throws Error where something does not fit.
-[[nodiscard]] Layer make_layer(const LayerDescription& description, const Backend& backend);
+[[nodiscard]] Layer make_layer(const LayerDescription& description, const Device& device);
 
 /// The model with the operations around it that take the user's arrays and give the output as the user would write it; the same where it does.
 [[nodiscard]] Model model_of_users_arrays(const Layer& layer);

@@ -29,6 +29,9 @@ struct TensorDescription {
 };
 
 /// Each function adds to the model and returns the index of the tensor that it added. Attributes that are left out are the kind's defaults.
+/// Shapes: images N, H, W, C, weights as in model.hpp (O, H, W, I; depthwise 1, H, W, C). Units: the real value is scale * (code - zero point); a bias is
+/// in units of the product of the scales of input and weights. What an operation takes, and its formula, is in its header of lastbit/op/.
+/// Nothing is looked at until finished(), but for a constant whose values are not as many as its shape says: Error(shape_mismatch).
 class ModelBuilder {
  public:
   Model model;  ///< so far
@@ -51,7 +54,8 @@ class ModelBuilder {
   void operation(OperationKind kind, std::string name, std::vector<std::int32_t> inputs, std::vector<std::int32_t> outputs,
                  std::optional<Attributes> attributes = {});
 
-  /// The model with these outputs, validated. Throws Error naming `where`.
+  /// The model with these outputs, validated (validate(), model.hpp). Throws Error naming `where`, with one diagnostic for each tensor or operation
+  /// whose shapes, types, quantisation or attributes do not fit.
   [[nodiscard]] Model finished(std::vector<std::int32_t> outputs, std::string_view where = "model") const;
 };
 

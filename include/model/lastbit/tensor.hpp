@@ -111,6 +111,13 @@ struct Quantization {
   friend bool operator==(const Quantization&, const Quantization&) = default;
 };
 
+[[noreturn]] void refuse_type(ElementType held, ElementType asked);
+/// Throws Error(type_mismatch) where T is not the C++ type of what a tensor holds.
+template <class T>
+void require_type(ElementType held) {
+  if (held != element_type_of<T>) refuse_type(held, element_type_of<T>);
+}
+
 /// Owning, contiguous, row-major values of one element type. Copied, moved and compared in one file: every file that holds a model would compile
 /// that again.
 class Tensor {
@@ -126,11 +133,18 @@ class Tensor {
   Tensor& operator=(Tensor&& other) noexcept;
   ~Tensor();
 
+  /// Tensor::from<float>({1, 4}, {0.5F, 1, 2, -1}), or a range that is a span. Throws Error(shape_mismatch) where the values are not as many as the
+  /// shape says.
   template <class T>
   [[nodiscard]] static Tensor from(Shape shape, std::span<const T> values) {  // NOLINT(performance-unnecessary-value-param): it is moved on
     Tensor tensor = unwritten(element_type_of<T>, std::move(shape));
+    if (values.size_bytes() != tensor.bytes_.size()) refuse_count(values.size(), tensor.shape_);
     std::memcpy(tensor.bytes_.data(), values.data(), values.size_bytes());
     return tensor;
+  }
+  template <class T>
+  [[nodiscard]] static Tensor from(Shape shape, std::initializer_list<T> values) {
+    return from<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
   }
 
   [[nodiscard]] ElementType type() const { return type_; }
@@ -140,13 +154,15 @@ class Tensor {
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
   [[nodiscard]] std::span<std::byte> bytes() { return bytes_; }
 
-  /// Typed view; T must be the C++ type of the element type.
+  /// Throws Error(type_mismatch), which names both, where T is not the C++ type of the element type.
   template <class T>
   [[nodiscard]] std::span<const T> values() const {
+    require_type<T>(type_);
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
   template <class T>
   [[nodiscard]] std::span<T> values() {
+    require_type<T>(type_);
     return {reinterpret_cast<T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
 
@@ -156,6 +172,8 @@ class Tensor {
   friend bool operator==(const Tensor& a, const Tensor& b);
 
  private:
+  [[noreturn]] static void refuse_count(std::size_t values, const Shape& shape);
+
   ElementType type_ = ElementType::int8;
   Shape shape_;
   std::vector<std::byte, UnwrittenAllocator<std::byte>> bytes_;

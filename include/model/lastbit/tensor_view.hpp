@@ -23,8 +23,10 @@ class TensorView {
   [[nodiscard]] ElementType type() const { return type_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+  /// As Tensor::values().
   template <class T>
   [[nodiscard]] std::span<const T> values() const {
+    require_type<T>(type_);
     return {reinterpret_cast<const T*>(bytes_.data()), bytes_.size() / sizeof(T)};
   }
   /// Null: what is looked at is no tensor.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lastbit/backend.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/quantizer.hpp"
 
@@ -42,10 +43,10 @@ using OperationSet = std::vector<bool>;
 /// The smallest set of operations to keep in float32 so that no value leaves float16 over the samples: those that read or write a tensor
 /// with a value beyond it, and those that pass through such a value on the way to their output (a partial sum, say), as the backend counts
 /// them. Each one is needed: without it, a value leaves. Operations that the backend has not in float16 are kept as well.
-[[nodiscard]] OperationSet smallest_float32_set(const Model& model, const Backend& backend, const Calibration& calibration,
+[[nodiscard]] OperationSet smallest_float32_set(const Model& model, const Device& device, const Calibration& calibration,
                                                 std::span<const std::vector<Tensor>> samples);
 
 /// The operations that the backend has not in float16.
-[[nodiscard]] OperationSet without_float16(const Model& model, const Backend& backend);
+[[nodiscard]] OperationSet without_float16(const Model& model, const Device& device);
 
 }  // namespace lastbit

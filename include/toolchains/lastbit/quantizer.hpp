@@ -19,6 +19,7 @@
 
 #include "lastbit/backend.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/device.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/operation_rules.hpp"
@@ -112,7 +113,7 @@ struct Quantizer {
 
 /// The other model of a network for a device: as its vendor's compiler makes it where the model says what the network means, and what the
 /// network means where the model is as the compiler makes it. Nothing where no compiler is known to do otherwise.
-[[nodiscard]] std::optional<OtherCompilation> compiled_otherwise(const Model& quantized, const SpecSheet& sheet);
+[[nodiscard]] std::optional<OtherCompilation> compiled_otherwise(const Model& quantized, const Device& sheet);
 
 /// Every quantiser, in the order in which they are listed. A spec sheet names its own (SpecSheet::quantizer).
 [[nodiscard]] const std::vector<Quantizer>& quantizers();
@@ -163,7 +164,7 @@ struct QuantizationResult {
 /// The whole way: options checked and completed, calibration, the sheet's quantiser, check() on the backend, and the quality of every tensor.
 /// Of a quantised model, float_network() is taken, and its samples may be quantised too. A sample is one tensor per input, of its shape.
 /// Throws Error for an unknown option, a sheet without quantiser, or what the device cannot do.
-[[nodiscard]] QuantizationResult quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
+[[nodiscard]] QuantizationResult quantize(const Model& model, const Device& sheet, std::span<const std::vector<Tensor>> samples,
                                           const QuantizerOptions& options = {}, int threads = 1);
 
 [[nodiscard]] std::string to_text(const QuantizationReport& report, const LayerView& view = {});

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "lastbit/device.hpp"
 #include "lastbit/quantizer.hpp"
 
 namespace lastbit {
@@ -62,7 +63,7 @@ struct RangedQuantization {
 
 /// quantize(), with ranges that take the place of calibration. What `given` lacks is calibrated; without samples it is an error that names
 /// it, and nothing is measured. Throws Error for a name that the network lacks, if none of `given` is known or such names are not natural.
-[[nodiscard]] RangedQuantization quantize(const Model& model, const SpecSheet& sheet, std::span<const std::vector<Tensor>> samples,
+[[nodiscard]] RangedQuantization quantize(const Model& model, const Device& sheet, std::span<const std::vector<Tensor>> samples,
                                           const QuantizerOptions& options, int threads, const RangeFile& given);
 
 }  // namespace lastbit

@@ -253,7 +253,7 @@ bool forget_merged_pairs(Model& model, Fusion fusion) {
 
 }  // namespace
 
-AdviseReport advise(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const std::vector<Tensor>> samples,
+AdviseReport advise(const Model& model, const Device& a, const Device& b, std::span<const std::vector<Tensor>> samples,
                     const AdviseOptions& options) {
   if (samples.empty()) throw Error(ErrorCode::bad_input, "advise", "at least one sample is needed");
   const bool float16 = has_float16(b.backend) && !is_half_network(model);

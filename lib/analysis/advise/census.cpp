@@ -229,7 +229,7 @@ std::optional<TiePlace> tie_place(const Chain& chain, std::int64_t accumulator, 
   return TieFinder(chain, operands)(accumulator);
 }
 
-std::vector<std::optional<TieCensus>> tie_census(const Model& model, const SpecSheet& a, const SpecSheet& b, int threads) {
+std::vector<std::optional<TieCensus>> tie_census(const Model& model, const Device& a, const Device& b, int threads) {
   std::vector<std::optional<TieCensus>> found;
   const SpecSheet b_and_a = with_fallback(b, a);
   const CertifyOptions every_layer;

@@ -45,7 +45,7 @@ void require_plain(const std::string& name, LayerList kind) {
 
 }  // namespace
 
-LayerListFile layer_list(const AdviseReport& report, const SpecSheet& device) {
+LayerListFile layer_list(const AdviseReport& report, const Device& device) {
   if (device.layer_list == LayerList::none)
     throw Error(ErrorCode::bad_input, "backend " + device.name,
                 "no tool of its vendor is known that reads a list of layers; one is written for: " + devices_with_lists());

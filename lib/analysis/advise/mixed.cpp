@@ -176,9 +176,9 @@ void MixedRun::Work::run(std::span<const Tensor> sample, const OperationSet& on_
   }
 }
 
-MixedRun::MixedRun(const Model& model, const Backend& a, const Backend& b, std::size_t most_bytes_kept)
-    : MixedRun(
-          std::make_unique<Work>(model, std::make_shared<const Side>(model, a), std::make_shared<const Side>(model, b), most_bytes_kept)) {}
+MixedRun::MixedRun(const Model& model, const Device& a, const Device& b, std::size_t most_bytes_kept)
+    : MixedRun(std::make_unique<Work>(model, std::make_shared<const Side>(model, a.backend), std::make_shared<const Side>(model, b.backend),
+                                      most_bytes_kept)) {}
 MixedRun::MixedRun(std::unique_ptr<Work> work) : work_(std::move(work)) {}
 MixedRun::~MixedRun() = default;
 MixedRun::MixedRun(MixedRun&&) noexcept = default;
@@ -241,7 +241,7 @@ Tensor joined(const std::vector<Tensor>& samples) {
 
 }  // namespace
 
-Trace run_mixed(const Model& model, const Backend& a, const Backend& b, const OperationSet& on_a, std::span<const Tensor> inputs) {
+Trace run_mixed(const Model& model, const Device& a, const Device& b, const OperationSet& on_a, std::span<const Tensor> inputs) {
   MixedRun mixed(model, a, b);
   if (inputs.size() != model.inputs.size()) require_sample(model, inputs);
   std::vector<std::vector<Tensor>> samples;  // by sample, then by input

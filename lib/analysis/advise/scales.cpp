@@ -396,7 +396,7 @@ class ScaleSearch {
 
 }  // namespace
 
-EqualScales equal_scales(const Model& model, const SpecSheet& a, const SpecSheet& b, const AdviseOptions& options) {
+EqualScales equal_scales(const Model& model, const Device& a, const Device& b, const AdviseOptions& options) {
   EqualScales found;
   with_threads(options.threads, [&] { found = ScaleSearch(model, a, b, options).run(); });
   return found;

@@ -264,12 +264,12 @@ FallbackSearch search_with(const Model& model, Judge& judge, Objective objective
   return Search(model, judge, objective, options).run();
 }
 
-FallbackSearch search_fallbacks(const Model& model, const Backend& a, const Backend& b, std::span<const std::vector<Tensor>> samples,
+FallbackSearch search_fallbacks(const Model& model, const Device& a, const Device& b, std::span<const std::vector<Tensor>> samples,
                                 Objective objective, const AdviseOptions& options) {
   if (samples.empty()) throw Error(ErrorCode::bad_input, "advise", "at least one sample is needed");
   FallbackSearch found;
   with_threads(options.threads, [&] {
-    Judge judge(model, a, b, samples, options.threads);
+    Judge judge(model, a.backend, b.backend, samples, options.threads);
     found = search_with(model, judge, objective, options);
   });
   return found;

@@ -346,8 +346,7 @@ Certificate certify_layers(const Model& model, const SpecSheet& a, const SpecShe
   return certificate;
 }
 
-Certificate certify(const Model& model, const SpecSheet& a, const SpecSheet& b, std::span<const Tensor> inputs,
-                    const CertifyOptions& options) {
+Certificate certify(const Model& model, const Device& a, const Device& b, std::span<const Tensor> inputs, const CertifyOptions& options) {
   return certify_layers(model, a, b, inputs, options, [](const LayerOnBoth&, const std::optional<SharedSums>&, LayerCertificate&) {});
 }
 

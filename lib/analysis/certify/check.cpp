@@ -342,7 +342,7 @@ class Stated {
 
 }  // namespace
 
-CertificateCheck check_certificate(const std::filesystem::path& file, const Model& model, const SpecSheet& a, const SpecSheet& b,
+CertificateCheck check_certificate(const std::filesystem::path& file, const Model& model, const Device& a, const Device& b,
                                    std::span<const Tensor> inputs, const CertifyOptions& options) {
   const Json json = parse_json(read_text_file(file), file.string());
   const JsonView view(json, file.string());

@@ -143,7 +143,7 @@ std::string_view made_of(DecidedBy by) {
 
 }  // namespace
 
-Fingerprint fingerprint(const Model& model, const SpecSheet& sheet, const FingerprintOptions& options) {
+Fingerprint fingerprint(const Model& model, const Device& sheet, const FingerprintOptions& options) {
   Fingerprint found{.model = model.name, .backend = sheet.name, .layers = {}, .checksum = {}};
   const CertifyOptions request{.threads = options.threads, .on_progress = options.on_progress};
   Checksum all;

@@ -344,7 +344,7 @@ DumpReport judged(const Model& model, const NamedTrace& given, const SpecSheet& 
 
 }  // namespace
 
-DumpReport explain_dump(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> inputs,
+DumpReport explain_dump(const Model& model, const NamedTrace& dump, const Device& backend, std::span<const Tensor> inputs,
                         const ExplainOptions& options) {
   DumpReport report;
   with_threads(options.threads, [&] { report = judged(model, dump, backend, inputs, options); });

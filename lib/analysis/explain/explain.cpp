@@ -256,12 +256,12 @@ class NetworkAttributor {
 
 }  // namespace
 
-LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b) {
+LayerAttribution explain(const Model& layer, std::span<const Tensor> inputs, const Device& a, const Device& b) {
   Substitutions substitutions(a.backend, b.backend);
   return explain_by(substitutions, layer, inputs, a, b);
 }
 
-ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
+ExplainReport explain_network(const Model& model, std::span<const Tensor> inputs, const Device& a, const Device& b,
                               const ExplainOptions& options) {
   require_memory(model, std::array{&a.backend, &b.backend}, inputs, options.threads);  // both are held
   ExplainReport report{model.name, a.name, b.name, {}, {}};

@@ -226,8 +226,8 @@ SideBySide side_by_side(const ValueTracer& of_a, const ValueTracer& of_b, std::i
   return both;
 }
 
-std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tensor> inputs, std::int64_t index, const SpecSheet& a,
-                                       const SpecSheet& b) {
+std::optional<SideBySide> side_by_side(const Model& layer, std::span<const Tensor> inputs, std::int64_t index, const Device& a,
+                                       const Device& b) {
   const auto of_a = ValueTracer::make(layer, a.backend, inputs), of_b = ValueTracer::make(layer, b.backend, inputs);
   if (!of_a || !of_b) return std::nullopt;
   return side_by_side(*of_a, *of_b, index);

@@ -133,7 +133,7 @@ FuzzRow& FuzzRow::operator+=(const FuzzRow& other) {
   return *this;
 }
 
-FuzzReport fuzz_against(const SpecSheet& sheet, const FuzzOptions& options, const OtherSide& other) {
+FuzzReport fuzz_against(const Device& sheet, const FuzzOptions& options, const OtherSide& other) {
   return Fuzzer(sheet, options, other).run();
 }
 

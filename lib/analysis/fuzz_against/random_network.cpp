@@ -37,7 +37,10 @@ std::optional<FuzzFormat> fuzz_format_from(std::string_view name) {
   return std::nullopt;
 }
 
-FuzzFormat usual_format(const Backend& backend) { return backend.fusion == Fusion::every ? FuzzFormat::tflite : FuzzFormat::onnx; }
+FuzzFormat usual_format(const Device& device) {
+  const Backend& backend = device.backend;
+  return backend.fusion == Fusion::every ? FuzzFormat::tflite : FuzzFormat::onnx;
+}
 
 std::vector<OperationKind> fuzzed_operations(FuzzFormat format) {
   constexpr Kind both[] = {Kind::conv2d,
@@ -74,8 +77,9 @@ std::vector<OperationKind> fuzzed_operations(FuzzFormat format) {
   return kinds;
 }
 
-Model random_network(FuzzFormat format, const std::vector<OperationKind>& operations, const Backend& backend, std::uint64_t seed,
+Model random_network(FuzzFormat format, const std::vector<OperationKind>& operations, const Device& device, std::uint64_t seed,
                      std::uint64_t index) {
+  const Backend& backend = device.backend;
   Random random(seed, 2 * index);
   constexpr int attempts = 20;
   for (int attempt = 1;; ++attempt) {

@@ -109,7 +109,8 @@ std::vector<IdentifyPair> pairs_of(const Model& model, const NamedTrace& given, 
   return pairs;
 }
 
-Reproduction reproduce(const Model& model, const NamedTrace& dump, const Backend& backend) {
+Reproduction reproduce(const Model& model, const NamedTrace& dump, const Device& device) {
+  const Backend& backend = device.backend;
   Reproduction result;
   NamedTrace given;
   for (const std::int32_t input : model.inputs) {

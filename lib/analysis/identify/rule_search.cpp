@@ -130,7 +130,7 @@ std::uint64_t key_of(const Backend& backend, const std::vector<std::string>& pat
 }
 
 /// A device on the walk: a seed, and the steps taken from it.
-struct Device {
+struct WalkedDevice {
   std::size_t seed = 0;
   std::vector<Step> steps;
   std::int64_t differing = 0;
@@ -160,7 +160,7 @@ class Walk {
     for (int in_vain = 0;
          !nearest_.empty() && tried_ < std::max(most, beside_seeds + fewest_tried) && in_time_ && (in_vain < patience || best == 0);
          ++in_vain) {
-      const Device device = devices_[nearest_.top().second];
+      const WalkedDevice device = devices_[nearest_.top().second];
       nearest_.pop();
       if (device.differing < best) best = device.differing, in_vain = 0;
       if (best == 0 && device.differing > 0) {
@@ -172,24 +172,24 @@ class Walk {
       try_steps(device, structure_steps(backend, seeds_[device.seed].paths));
       if (progress) progress(static_cast<double>(tried_) / static_cast<double>(most));
     }
-    std::ranges::stable_sort(devices_, {}, &Device::differing);
+    std::ranges::stable_sort(devices_, {}, &WalkedDevice::differing);
   }
 
-  [[nodiscard]] const std::vector<Device>& devices() const { return devices_; }
+  [[nodiscard]] const std::vector<WalkedDevice>& devices() const { return devices_; }
   [[nodiscard]] std::int64_t values() const { return values_; }
   [[nodiscard]] std::int64_t tried() const { return tried_; }
   /// It did not end for lack of time.
   [[nodiscard]] bool is_in_time() const { return in_time_; }
   /// Of the devices that explain the data all that lie beside one of them were tried, and one lies beside a seed.
   [[nodiscard]] bool is_closed() const {
-    const auto is_beside = [](const Device& device) {
+    const auto is_beside = [](const WalkedDevice& device) {
       return device.differing == 0 && (device.steps.empty() || (device.steps.size() == 1 && !device.steps[0].value.empty()));
     };
     return in_time_ && is_closed_ && std::ranges::any_of(devices_, is_beside);
   }
-  [[nodiscard]] Backend built(const Device& device) const { return built_from(seeds_[device.seed], device.steps); }
+  [[nodiscard]] Backend built(const WalkedDevice& device) const { return built_from(seeds_[device.seed], device.steps); }
   [[nodiscard]] const std::vector<Seed>& seeds() const { return seeds_; }
-  [[nodiscard]] std::vector<Coordinate> coordinates(const Device& device) const {
+  [[nodiscard]] std::vector<Coordinate> coordinates(const WalkedDevice& device) const {
     std::vector<Coordinate> list;
     for (const RuleText& rule : list_rules(built(device))) {
       const auto holds = [&](const std::string& path) { return covers(path, rule.path); };
@@ -205,22 +205,22 @@ class Walk {
   using Outcome = std::optional<std::pair<std::int64_t, std::uint64_t>>;
 
   /// Nothing where time is up as well.
-  Outcome try_step(const Device& from, Step step) {
+  Outcome try_step(const WalkedDevice& from, Step step) {
     if (deadline_.passed()) in_time_ = false;
     if (!in_time_) return std::nullopt;
-    Device next{from.seed, from.steps};
+    WalkedDevice next{from.seed, from.steps};
     next.steps.push_back(std::move(step));
     return try_device(std::move(next));
   }
 
-  void try_steps(const Device& from, std::vector<Step> steps) {
+  void try_steps(const WalkedDevice& from, std::vector<Step> steps) {
     for (Step& step : steps) try_step(from, std::move(step));
   }
 
   /// All devices with one rule of a seed changed. Of numbers those that devices have, and what lies between two of them that differ.
   void try_beside(std::size_t seed) {
     const Backend& backend = seeds_[seed].backend;
-    const Device from{seed, {}};
+    const WalkedDevice from{seed, {}};
     std::map<std::string, std::map<std::int64_t, Outcome>> numbers;
     const auto whole = [](const std::string& text) -> std::optional<std::int64_t> {
       const bool is_number = !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
@@ -241,7 +241,7 @@ class Walk {
   }
 
   /// Runs the layers on it, unless it is known, does not fit together or cannot run them.
-  Outcome try_device(Device device) {
+  Outcome try_device(WalkedDevice device) {
     Backend backend = no_rules;
     try {
       backend = built(device);
@@ -263,7 +263,7 @@ class Walk {
   }
 
   /// False where the device cannot run a layer, or is farther off than those that are ranked.
-  bool judge(const Backend& backend, Device& device) const {
+  bool judge(const Backend& backend, WalkedDevice& device) const {
     const std::int64_t most = ranks_.size() < ranked ? std::numeric_limits<std::int64_t>::max() : *ranks_.rbegin();
     for (std::size_t p = 0; p < pairs_.size(); ++p) {
       const IdentifyPair& pair = *pairs_[p];
@@ -286,7 +286,7 @@ class Walk {
   std::int64_t values_ = 0, tried_ = 0;
   Deadline deadline_;
   bool in_time_ = true, is_closed_ = false;
-  std::vector<Device> devices_;
+  std::vector<WalkedDevice> devices_;
   std::priority_queue<Place, std::vector<Place>, std::greater<>> nearest_;
   std::multiset<std::int64_t> ranks_;
   std::map<std::uint64_t, Outcome> known_;
@@ -294,9 +294,9 @@ class Walk {
 
 /// Devices with the same outputs, as a class: the rules of the first of them, with the values that they take in all of them. `possible` holds
 /// the values of all devices that were tried.
-RuleClass class_of(const Walk& walk, const std::vector<const Device*>& members, const std::vector<RuleValues>& possible) {
+RuleClass class_of(const Walk& walk, const std::vector<const WalkedDevice*>& members, const std::vector<RuleValues>& possible) {
   RuleTally tally;
-  for (const Device* device : members) tally.add(walk.coordinates(*device));
+  for (const WalkedDevice* device : members) tally.add(walk.coordinates(*device));
   RuleClass shown{walk.values() - members[0]->differing, static_cast<std::int64_t>(members.size()), tally.take(), {}, {}};
   for (RuleValues& each : shown.rules) {
     const auto at = std::ranges::find(possible, each.rule, &RuleValues::rule);
@@ -311,9 +311,9 @@ RuleClass class_of(const Walk& walk, const std::vector<const Device*>& members, 
 }
 
 /// The devices with the outputs of this one.
-DeviceList left_of(const Walk& walk, const Device& like) {
-  std::vector<Device> alike;
-  for (const Device& device : walk.devices())
+DeviceList left_of(const Walk& walk, const WalkedDevice& like) {
+  std::vector<WalkedDevice> alike;
+  for (const WalkedDevice& device : walk.devices())
     if (device.differing == like.differing && device.outputs == like.outputs) alike.push_back(device);
   const std::size_t count = alike.size();
   return {count, [seeds = walk.seeds(), alike = std::move(alike)](std::size_t number) {
@@ -386,8 +386,8 @@ RulesFound search_rules(const std::string& rules, const std::vector<const Identi
   if (walk.devices().empty() && !walk.is_in_time()) return {};
   if (walk.devices().empty()) throw Error(ErrorCode::bad_input, pairs.front()->name, "no combination of rules applies to these layers");
   RuleTally whole;
-  std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<const Device*>> classes;
-  for (const Device& device : walk.devices()) {
+  std::map<std::pair<std::int64_t, std::uint64_t>, std::vector<const WalkedDevice*>> classes;
+  for (const WalkedDevice& device : walk.devices()) {
     whole.add(walk.coordinates(device));
     classes[{device.differing, device.outputs}].push_back(&device);
   }

@@ -87,7 +87,7 @@ class Fitter {
 
 }  // namespace
 
-NetworkInfo network_info(const Model& model, std::span<const SpecSheet> devices) {
+NetworkInfo network_info(const Model& model, const Devices& devices) {
   NetworkInfo info;
   info.name = model.name;
   for (const std::int32_t input : model.inputs) info.inputs.push_back(without_values(model.tensor(input)));
@@ -103,7 +103,7 @@ NetworkInfo network_info(const Model& model, std::span<const SpecSheet> devices)
     info.constant_bytes += std::ssize(tensor.constant->bytes());
   }
   const Fitter fitter(model);
-  for (const SpecSheet& device : devices) info.devices.push_back(fitter.on(device));
+  for (const SpecSheet& device : devices.sheets()) info.devices.push_back(fitter.on(device));
   return info;
 }
 

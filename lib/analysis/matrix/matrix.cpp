@@ -160,11 +160,11 @@ const PairShares& Matrix::pair(std::size_t a, std::size_t b) const {
   return *std::ranges::find_if(pairs, [&](const PairShares& one) { return one.a == std::min(a, b) && one.b == std::max(a, b); });
 }
 
-Matrix matrix(const Model& model, std::span<const SpecSheet> backends, std::span<const Tensor> inputs, const MatrixOptions& options) {
+Matrix matrix(const Model& model, const Devices& backends, std::span<const Tensor> inputs, const MatrixOptions& options) {
   Matrix found{.model = model.name, .samples = 0, .backends = {}, .left_out = {}, .pairs = {}};
   if (!inputs.empty()) found.samples = inputs[0].element_count() / model.tensor(model.inputs[0]).shape.element_count();
   std::vector<const SpecSheet*> sheets;
-  for (const SpecSheet& sheet : backends) {
+  for (const SpecSheet& sheet : backends.sheets()) {
     if (!runs(model, sheet, found)) continue;
     sheets.push_back(&sheet);
     found.backends.push_back(sheet.name);

@@ -33,7 +33,7 @@ std::vector<LoneLayer> lone_layers(const Model& model, const std::vector<Migrate
 void require_runnable(const Version& before, const Version& after) {
   std::vector<Diagnostic> problems;
   for (const auto& [version, place] : {std::pair{&before, "old"}, {&after, "new"}}) {
-    for (Diagnostic& problem : check(version->model, version->sheet.backend)) {
+    for (Diagnostic& problem : check(version->model, version->device)) {
       problem.where = std::string(place) + " network: " + problem.where;
       problems.push_back(std::move(problem));
     }
@@ -47,8 +47,8 @@ void require_budget(const Version& before, const Version& after, std::span<const
   const std::int64_t samples =
       inputs[0].element_count() / std::max<std::int64_t>(1, before.model.tensor(before.model.inputs[0]).shape.element_count());
   const RunOptions how{.threads = threads, .keep_all = true};
-  require_memory(before.model, std::array{memory_need(before.model, before.sheet.backend, how, samples),
-                                          memory_need(after.model, after.sheet.backend, how, samples)});
+  require_memory(before.model, std::array{memory_need(before.model, before.device.backend, how, samples),
+                                          memory_need(after.model, after.device.backend, how, samples)});
 }
 
 /// What the paths of the rules begin with that the device itself reads for an operation.
@@ -109,10 +109,10 @@ NetworkMigration migrate_network(const Version& before, const Version& after, st
                                  const MigrateOptions& options) {
   require_runnable(before, after);
   require_budget(before, after, inputs, options.threads);
-  const Emulator emulator_before(before.model, before.sheet.backend), emulator_after(after.model, after.sheet.backend);
+  const Emulator emulator_before(before.model, before.device.backend), emulator_after(after.model, after.device.backend);
   const std::vector<LayerMatch> matches = matched_layers(before.model, after.model);
   const BothNetworks both{before.model, after.model, matched_tensors(before.model, after.model, matches)};
-  NetworkMigration migration{.before = before.model.name, .after = after.model.name, .device = before.sheet.name};
+  NetworkMigration migration{.before = before.model.name, .after = after.model.name, .device = before.device.name};
   for (const LayerMatch& match : matches)
     migration.layers.push_back({.before = match.before,
                                 .after = match.after,
@@ -123,13 +123,13 @@ NetworkMigration migrate_network(const Version& before, const Version& after, st
   migration.removed = lone_layers(before.model, migration.layers, &MigratedLayer::before);
   migration.added = lone_layers(after.model, migration.layers, &MigratedLayer::after);
   migration.ends = changes_of_ends(both);
-  const RunnableVersion runs_before{emulator_before, before.sheet}, runs_after{emulator_after, after.sheet};
+  const RunnableVersion runs_before{emulator_before, before.device}, runs_after{emulator_after, after.device};
   decide_for_every_input(runs_before, runs_after, migration.layers, options);
   if (!inputs.empty()) compare_on_data(runs_before, runs_after, both, inputs, options.threads, migration);
   return migration;
 }
 
-DeviceMigration migrate_device(const Model& model, const SpecSheet& before, const SpecSheet& after, std::span<const Tensor> inputs,
+DeviceMigration migrate_device(const Model& model, const Device& before, const Device& after, std::span<const Tensor> inputs,
                                const MigrateOptions& options) {
   DeviceMigration migration{
       .model = model.name,

@@ -248,7 +248,7 @@ bool ProveReport::safe() const {
          (!float16 || float16->safe());
 }
 
-ProveReport prove(const Model& model, const SpecSheet& sheet, std::span<const Tensor> inputs, const ProveOptions& options) {
+ProveReport prove(const Model& model, const Device& sheet, std::span<const Tensor> inputs, const ProveOptions& options) {
   require_options(sheet.backend, inputs, options);
   if (is_float16_question(model, sheet.backend)) return prove_float16(model, sheet, inputs, options);
   return Prover(model, sheet, inputs, options).prove();

@@ -116,7 +116,7 @@ std::int64_t ReplayReport::fed() const {
 
 bool ReplayReport::equal() const { return deviation.equal() && std::ranges::none_of(deviation.layers, differs_by_itself); }
 
-ReplayReport replay(const Model& model, const NamedTrace& dump, const SpecSheet& backend, std::span<const Tensor> given,
+ReplayReport replay(const Model& model, const NamedTrace& dump, const Device& backend, std::span<const Tensor> given,
                     const ReplayOptions& options) {
   const NamedTrace board = with_codes(model, dump);
   const std::vector<Tensor> own = given.empty() ? inputs_in_dump(model, board) : std::vector<Tensor>();

@@ -206,7 +206,7 @@ std::string ShrinkCause::text() const {
   return text;
 }
 
-std::optional<ShrunkCase> shrink(const Model& model, std::span<const Tensor> inputs, const SpecSheet& a, const SpecSheet& b,
+std::optional<ShrunkCase> shrink(const Model& model, std::span<const Tensor> inputs, const Device& a, const Device& b,
                                  const ShrinkOptions& options) {
   std::optional<ShrunkCase> shrunk;
   with_threads(options.threads, [&] {

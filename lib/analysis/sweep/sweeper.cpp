@@ -182,11 +182,10 @@ void Sweeper::Prepared::count_answers(BackendSums& sums, const Trace& reference,
   }
 }
 
-Sweeper::Sweeper(const Model& model, std::vector<SpecSheet> backends, const SweepOptions& options)
-    : prepared_(std::make_unique<Prepared>()) {
-  if (backends.empty()) throw Error(ErrorCode::bad_input, "sweep", "at least one backend is needed");
+Sweeper::Sweeper(const Model& model, const Devices& backends, const SweepOptions& options) : prepared_(std::make_unique<Prepared>()) {
+  if (backends.sheets().empty()) throw Error(ErrorCode::bad_input, "sweep", "at least one backend is needed");
   prepared_->model = &model;
-  prepared_->backends = std::move(backends);
+  prepared_->backends.assign(backends.sheets().begin(), backends.sheets().end());
   prepared_->options = options;
   prepared_->tensors = swept_tensors(model);
   if (options.batch == 0)

@@ -210,7 +210,7 @@ std::string model_checksum(const Model& model) {
   return sum.text();
 }
 
-void write_recording(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend, std::span<const Tensor> inputs,
+void write_recording(const std::filesystem::path& folder, const Model& model, const Device& backend, std::span<const Tensor> inputs,
                      RecordedTensors tensors) {
   const Emulator emulator(model, backend.backend);
   const Trace trace = emulator.run(inputs, {.keep_all = true});
@@ -235,7 +235,7 @@ void write_recording(const std::filesystem::path& folder, const Model& model, co
   write_file(folder / file_of_store, json.dump(1) + "\n", {});  // last: a store without it is none
 }
 
-RecordingReport check_recording(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend) {
+RecordingReport check_recording(const std::filesystem::path& folder, const Model& model, const Device& backend) {
   return Checker(folder, model, backend).check();
 }
 

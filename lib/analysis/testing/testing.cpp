@@ -17,8 +17,6 @@ std::ostream& operator<<(std::ostream& out, const Tensor& tensor) { return out <
 namespace testing {
 namespace {
 
-std::string percent(double share) { return number_text("%.4g", 100 * share) + " %"; }
-
 std::string type_of(const Values& values) {
   const std::string type(name_of(values.tensor.type()));
   if (values.has_shape) return type + " " + values.tensor.shape().text();
@@ -36,8 +34,8 @@ std::string mismatch(const Values& actual, const Values& expected, const Toleran
 }
 
 std::string explain(const TensorDifference& d, const Shape& shape, const Tolerance& tolerance) {
-  std::string text = std::to_string(d.differing) + " of " + std::to_string(d.values) + " values differ (" + percent(d.share());
-  if (tolerance.share > 0) text += ", allowed " + percent(tolerance.share);
+  std::string text = std::to_string(d.differing) + " of " + std::to_string(d.values) + " values differ (" + Tolerance::percent(d.share());
+  if (tolerance.share > 0) text += ", allowed " + Tolerance::percent(tolerance.share);
   text += ")";
   if (d.largest_lsb) {
     text += "; largest " + number_text("%+.0f", static_cast<double>(*d.largest_lsb)) + " LSB";
@@ -63,25 +61,17 @@ Verdict judge(const Values& actual, const Values& expected, const Tolerance& tol
   return {passed, std::move(message)};
 }
 
-Verdict equal_for_every_input(const Model& model, const SpecSheet& a, const SpecSheet& b, AssumptionsAre assumptions) {
+Verdict equal_for_every_input(const Model& model, const Device& a, const Device& b, AssumptionsAre assumptions) {
   const Certificate certificate = certify(model, a, b, {});
   return {certificate.holds(assumptions), to_text(certificate, {}, assumptions)};
 }
 
-Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const SpecSheet& backend) {
+Verdict unchanged_since(const std::filesystem::path& folder, const Model& model, const Device& backend) {
   const RecordingReport report = check_recording(folder, model, backend);
   return {report.passed(), to_text(report)};
 }
 
-std::ostream& operator<<(std::ostream& out, const Verdict& verdict) { return out << verdict.message(); }
-
-std::string Matcher::description() const {
-  const std::string what = type_of(expected_);
-  if (tolerance_.lsb == 0) return "exactly equal to " + what;
-  return "within " + std::to_string(tolerance_.lsb) + " LSB in at most " + percent(tolerance_.share) + " of " + what;
-}
-
-void Matcher::print(std::ostream& out, const std::string& text) { out << text; }
+std::string Matcher::description() const { return tolerance_.of(type_of(expected_)); }
 
 }  // namespace testing
 }  // namespace lastbit

@@ -375,7 +375,7 @@ Tensor permuted(const Tensor& tensor, const Axes& permutation) {
   return result;
 }
 
-Layer make_layer(const LayerDescription& description, const Backend& backend) { return Builder(description, backend).build(); }
+Layer make_layer(const LayerDescription& description, const Device& device) { return Builder(description, device.backend).build(); }
 
 namespace {
 
