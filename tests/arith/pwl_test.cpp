@@ -45,7 +45,11 @@ TEST_CASE("piecewise-linear functions: around every base, at both ends of 32 bit
       inputs.push_back(segment.x_base);
       if (segment.x_base > min_of_width(32)) inputs.push_back(segment.x_base - 1);
     }
-    for (const std::int32_t x : inputs) tally.equal(evaluate_pwl(segments, x), pwl_oracle(segments, x), x, round);
+    const PwlTable table(segments);
+    for (const std::int32_t x : inputs) {
+      tally.equal(evaluate_pwl(segments, x), pwl_oracle(segments, x), x, round);
+      tally.equal(table(x), pwl_oracle(segments, x), x, round);
+    }
   }
   tally.check(200 * 100);
 }

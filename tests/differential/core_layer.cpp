@@ -101,6 +101,10 @@ class Calls {
       case concat: return joined();
       case quantize: return quantized();
       case dequantize: return dequantized();
+      case logistic: return sigmoid<Sigmoid::logistic>();
+      case OperationKind::tanh: return sigmoid<Sigmoid::tanh>();
+      case softmax: return shares();
+      case pwl: return piecewise();
       default: throw NoCall{};
     }
   }
@@ -255,6 +259,37 @@ class Calls {
   [[nodiscard]] Tensor dequantized() const {
     if (info(0).quantization.per_channel() || out_.type != ElementType::float32) throw NoCall{};
     return with_code(info(0).type, [&]<class X>() { return tensor_of(core::dequantized(device_, view<X>(0))); });
+  }
+
+  template <Sigmoid function>
+  [[nodiscard]] Tensor sigmoid() const {
+    const OutputOptions out = output_of(out_, Activation::none);
+    if (out_.type != info(0).type) throw NoCall{};
+    if (info(0).type == ElementType::int32) return tensor_of(core::sigmoid<function>(device_, view<std::int32_t>(0), out));
+    return with_code(info(0).type, [&]<class X>() { return tensor_of(core::sigmoid<function>(device_, view<X>(0), out)); });
+  }
+
+  [[nodiscard]] Tensor shares() const {
+    const OutputOptions out = output_of(out_, Activation::none);
+    const SoftmaxOptions options{out.scale, out.zero_point, std::get<SoftmaxAttributes>(operation_.attributes).beta};
+    if (out_.type != info(0).type && out_.type != ElementType::int16) throw NoCall{};
+    return with_code(info(0).type, [&]<class X>() {
+      if (out_.type == info(0).type) return tensor_of(core::shares<X>(device_, view<X>(0), options));
+      return tensor_of(core::shares<std::int16_t>(device_, view<X>(0), options));
+    });
+  }
+
+  [[nodiscard]] Tensor piecewise() const {
+    const auto records = values(1).template values<std::int32_t>();
+    std::vector<PwlSegment> segments;
+    for (std::size_t i = 0; i < records.size(); i += 3)
+      segments.push_back(pwl_segment(records[i], static_cast<std::int16_t>(records[i + 1]), static_cast<std::int16_t>(records[i + 2])));
+    const View<std::int32_t> x(values(0).template values<std::int32_t>(), extents_of(values(0).shape()));
+    const OutputOptions out{.scale = 1};
+    if (out_.type == ElementType::int32) return tensor_of(core::piecewise<std::int32_t>(device_, x, segments, out));
+    if (out_.type == ElementType::int16) return tensor_of(core::piecewise<std::int16_t>(device_, x, segments, out));
+    if (out_.type == ElementType::int8) return tensor_of(core::piecewise<std::int8_t>(device_, x, segments, out));
+    throw NoCall{};
   }
 
   const Model& model_;

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "gna/toolchain/pwl_design.hpp"
+#include "gna/toolchain/functions.hpp"
 #include "lastbit/arith/pwl.hpp"
 #include "lastbit/emulator.hpp"
 #include "lastbit/quantizer.hpp"
@@ -34,11 +34,6 @@ double evaluate(const Tensor& table, std::int32_t x) {
     segments.push_back(pwl_segment(rows[i], static_cast<std::int16_t>(rows[i + 1]), static_cast<std::int16_t>(rows[i + 2])));
   }
   return static_cast<double>(evaluate_pwl(segments, x));
-}
-
-SmoothFunction sigmoid() {
-  const auto value = [](double x) { return 1 / (1 + std::exp(-x)); };
-  return {value, [value](double x) { return value(x) * (1 - value(x)); }, {-10, 0, 10}};
 }
 
 std::vector<float> random_values(std::size_t count, float largest, unsigned seed) {
@@ -130,18 +125,18 @@ TEST_CASE("gna: tables of straight functions, record by record") {
 
 TEST_CASE("gna: a curve within the error asked for, and no segment more than equal ripples need") {
   for (const double percent : {5.0, 1.0, 0.1}) {
-    const std::vector<Line> lines = design_pwl(sigmoid(), percent);
+    const std::vector<Line> lines = design_pwl(logistic_curve(), percent);
     const Tensor table = pwl_table(lines, 0x1p20, 32000, FlatEnds::none);
     double worst = 0;
     for (double x = -12; x < 12; x += 0.001) {
       const double code = evaluate(table, static_cast<std::int32_t>(x * 0x1p20));
-      worst = std::max(worst, std::abs(code / 32000 - sigmoid().value(x)));
+      worst = std::max(worst, std::abs(code / 32000 - logistic_curve().value(x)));
     }
     CHECK(100 * worst <= percent + 0.02);  // and what 16 bits of value and slope add
     CHECK(100 * worst > percent / 8);      // four times the segments would be needed for a quarter of the error, twice as many for it
   }
-  CHECK(design_pwl(sigmoid(), 1).size() < design_pwl(sigmoid(), 0.1).size());
-  CHECK_THROWS_WITH(design_pwl(sigmoid(), 1e-4), test::contains_text("128 segments"));
+  CHECK(design_pwl(logistic_curve(), 1).size() < design_pwl(logistic_curve(), 0.1).size());
+  CHECK_THROWS_WITH(design_pwl(logistic_curve(), 1e-4), test::contains_text("128 segments"));
 }
 
 TEST_CASE("gna: factors of a fully connected layer, its bias and its table") {

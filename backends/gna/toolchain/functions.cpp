@@ -4,13 +4,12 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace lastbit::gna {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-/// Beyond these a curve counts as flat.
-constexpr double sigmoid_domain = 10, tanh_domain = 5;
 
 Function bounded(double low, double high) {
   Function function;
@@ -19,17 +18,6 @@ Function bounded(double low, double high) {
   function.lines.push_back({low, 1, 0});
   if (high != infinity) function.lines.push_back({high, 0, high});
   return function;
-}
-
-Function sigmoid(double percent) {
-  const auto value = [](double x) { return 1 / (1 + std::exp(-x)); };
-  return {design_pwl({value, [value](double x) { return value(x) * (1 - value(x)); }, {-sigmoid_domain, 0, sigmoid_domain}}, percent),
-          false};
-}
-
-Function hyperbolic_tangent(double percent) {
-  const auto value = [](double x) { return std::tanh(x); };
-  return {design_pwl({value, [value](double x) { return 1 - value(x) * value(x); }, {-tanh_domain, 0, tanh_domain}}, percent), false};
 }
 
 }  // namespace
@@ -59,10 +47,21 @@ std::optional<Function> function_of(const Operation& operation, double percent) 
     case relu_n1_to_1: return bounded(-1, 1);
     case clip: return bounds_function(std::get<ClipAttributes>(operation.attributes).bounds);
     case leaky_relu: return Function{{{-infinity, std::get<LeakyReluAttributes>(operation.attributes).alpha, 0}, {0, 1, 0}}, false};
-    case logistic: return sigmoid(percent);
-    case OperationKind::tanh: return hyperbolic_tangent(percent);
+    case logistic: return Function{design_pwl(logistic_curve(), percent), false};
+    case OperationKind::tanh: return Function{design_pwl(tanh_curve(), percent), false};
     default: return std::nullopt;
   }
+}
+
+Tensor pwl_table(std::vector<Line> lines, double input_factor, double output_factor, FlatEnds ends) {
+  std::vector<std::int32_t> records;
+  for (const PwlSegment& segment : pwl_segments(std::move(lines), input_factor, output_factor, ends)) {
+    records.push_back(pwl_base_record(segment));
+    records.push_back(segment.y_base);
+    records.push_back(segment.slope);
+  }
+  const auto rows = static_cast<std::int64_t>(records.size()) / 3;
+  return Tensor::from<std::int32_t>({rows, 3}, records);
 }
 
 }  // namespace lastbit::gna

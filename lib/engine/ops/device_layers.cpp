@@ -4,7 +4,6 @@
 // pwl, sum_pool2d, fused_conv2d and recurrent.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <mutex>
 #include <utility>
 
@@ -23,8 +22,7 @@
 namespace lastbit {
 namespace {
 
-/// A piecewise-linear function and the width of its result: arith/pwl.hpp without a branch. Below the first base x counts as that base; beside
-/// the bases lie more that no x reaches, so that the search halves a power of two.
+/// A piecewise-linear function (arith/pwl.hpp) and the width of its result.
 class PwlFunction {
  public:
   PwlFunction() = default;
@@ -32,19 +30,18 @@ class PwlFunction {
       : operation_(operation), overflow_(rule.output_overflow), bits_(bits_of(type)) {
     if (rule.method == PwlMethod::absent) throw_unsupported(operation, "the backend has no piecewise-linear function");
     const auto records = table.constant->values<std::int32_t>();
-    for (std::size_t i = 0; i < records.size(); i += 3) {
-      segments_.push_back(pwl_segment(records[i], static_cast<std::int16_t>(records[i + 1]), static_cast<std::int16_t>(records[i + 2])));
-      bases_.push_back(segments_.back().x_base);
-    }
-    bases_.resize(std::bit_ceil(bases_.size()), std::numeric_limits<std::int64_t>::max());
+    std::vector<PwlSegment> segments;
+    for (std::size_t i = 0; i < records.size(); i += 3)
+      segments.push_back(pwl_segment(records[i], static_cast<std::int16_t>(records[i + 1]), static_cast<std::int16_t>(records[i + 2])));
+    table_ = PwlTable(std::move(segments));
   }
 
   /// Says how many values left the width.
   std::int64_t operator()(std::span<std::int64_t> values) const {
-    if (segments_.empty()) return 0;
+    if (table_.empty()) return 0;
     std::int64_t moved = 0;
     for (std::int64_t& value : values) {
-      const std::int64_t exact = exact_value(static_cast<std::int32_t>(value));
+      const std::int64_t exact = table_(static_cast<std::int32_t>(value));
       value = narrow(exact, bits_, overflow_);
       moved += value != exact ? 1 : 0;
     }
@@ -52,7 +49,7 @@ class PwlFunction {
   }
 
   void operator()(std::span<std::int64_t> values, Events* events) const {
-    if (segments_.empty()) return;
+    if (table_.empty()) return;
     require_32_bits(operation_, values);
     std::mutex adding;
     for_each_part(static_cast<std::int64_t>(values.size()), grain, [&](std::int64_t first, std::int64_t last) {
@@ -91,23 +88,14 @@ class PwlFunction {
   }
 
   void count(std::int64_t moved, std::int64_t values, Events* events, std::mutex& adding) const {
-    if (events == nullptr || segments_.empty()) return;
+    if (events == nullptr || table_.empty()) return;
     const std::scoped_lock lock(adding);
     events->saturated_outputs += moved;
     events->outputs += values;
   }
 
-  [[nodiscard]] std::int64_t exact_value(std::int64_t x) const {
-    x = std::max(x, bases_[0]);
-    std::size_t at = 0;
-    for (std::size_t step = bases_.size() / 2; step > 0; step /= 2) at += bases_[at + step] <= x ? step : 0;
-    const PwlSegment& segment = segments_[at];
-    return (((x - segment.x_base) * segment.slope) >> segment.shift) + segment.y_base;
-  }
-
   Operation operation_;
-  std::vector<PwlSegment> segments_;
-  std::vector<std::int64_t> bases_;
+  PwlTable table_;
   Overflow overflow_ = Overflow::saturate;
   int bits_ = 32;
 };

@@ -7,8 +7,14 @@
 // The output width is narrowed by the stage that follows. Source: Intel GNA library, pwl.cpp (docs/backends).
 #pragma once
 
+#include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+#include <utility>
+#include <vector>
 
 #include "lastbit/arith/integer.hpp"
 
@@ -27,7 +33,17 @@ struct PwlSegment {
   return {base & ~3, y_base, slope, static_cast<std::uint8_t>(8 * ((base & 3) + 1))};
 }
 
-/// 33 bits times 16 bits fit 64 bits. No segments: the identity.
+/// The first number of that record.
+[[nodiscard]] constexpr std::int32_t pwl_base_record(const PwlSegment& segment) noexcept {
+  return segment.x_base | (segment.shift / 8 - 1);
+}
+
+/// What a segment gives at x, wherever it begins: 33 bits times 16 bits fit 64 bits.
+[[nodiscard]] constexpr std::int64_t value_at(const PwlSegment& segment, std::int64_t x) noexcept {
+  return (((x - segment.x_base) * segment.slope) >> segment.shift) + segment.y_base;
+}
+
+/// No segments: the identity.
 [[nodiscard]] constexpr std::int64_t evaluate_pwl(std::span<const PwlSegment> segments, std::int32_t x) noexcept {
   if (segments.empty()) return x;
   if (x <= segments.front().x_base) return segments.front().y_base;
@@ -36,7 +52,30 @@ struct PwlSegment {
     if (candidate.x_base > x) break;
     segment = &candidate;
   }
-  return (((std::int64_t{x} - segment->x_base) * segment->slope) >> segment->shift) + segment->y_base;
+  return value_at(*segment, x);
 }
+
+/// The same for many x, without a branch. Below the first base x counts as that base; beside the bases lie more that no x reaches, so that the search
+/// halves a power of two.
+class PwlTable {
+ public:
+  constexpr PwlTable() = default;
+  /// One segment or more.
+  explicit constexpr PwlTable(std::vector<PwlSegment> segments) : segments_(std::move(segments)) {
+    for (const PwlSegment& segment : segments_) bases_.push_back(segment.x_base);
+    bases_.resize(std::bit_ceil(bases_.size()), std::numeric_limits<std::int64_t>::max());
+  }
+  [[nodiscard]] constexpr bool empty() const noexcept { return segments_.empty(); }
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t x) const noexcept {
+    x = std::max(x, bases_[0]);
+    std::size_t at = 0;
+    for (std::size_t step = bases_.size() / 2; step > 0; step /= 2) at += bases_[at + step] <= x ? step : 0;
+    return value_at(segments_[at], x);
+  }
+
+ private:
+  std::vector<PwlSegment> segments_;
+  std::vector<std::int64_t> bases_;
+};
 
 }  // namespace lastbit
