@@ -50,17 +50,6 @@ struct CodeBounds {
 
 }  // namespace
 
-RealBounds real_bounds(Activation activation) {
-  switch (activation) {
-    case Activation::none: break;
-    case Activation::relu: return {.min = 0};
-    case Activation::relu6: return {.min = 0, .max = 6};
-    case Activation::relu_n1_to_1: return {.min = -1, .max = 1};
-    case Activation::absolute: return {.magnitude = true};
-  }
-  return {};
-}
-
 RealBounds real_bounds(const OutputBounds& bounds) {
   const RealBounds active = real_bounds(bounds.activation);
   if (!bounds.real_clamp) return active;

@@ -5,29 +5,15 @@
 // Eigen, every other sum in double; each result is rounded to float32 once, then bounded. One thread, so the same bits for any thread count.
 #pragma once
 
-#include <cmath>
-#include <limits>
-
 #include "engine/executor.hpp"
+#include "lastbit/op/real_bounds.hpp"
 
 namespace lastbit {
-
-/// The bounds of an output. NaN passes through, so that it is seen.
-struct RealBounds {
-  float min = -std::numeric_limits<float>::infinity();
-  float max = std::numeric_limits<float>::infinity();
-  bool magnitude = false;  ///< of the value, before it is bounded
-  [[nodiscard]] float operator()(float value) const {
-    if (magnitude) value = std::abs(value);
-    return value < min ? min : value > max ? max : value;
-  }
-};
 
 /// NaN wins, so that it is seen.
 inline constexpr auto larger = [](auto a, auto b) { return b > a || b != b ? b : a; };
 inline constexpr auto smaller = [](auto a, auto b) { return b < a || b != b ? b : a; };
 
-[[nodiscard]] RealBounds real_bounds(Activation activation);
 [[nodiscard]] RealBounds real_bounds(const OutputBounds& bounds);
 
 [[nodiscard]] Executor prepare_real_convolution(const Model& model, const Operation& operation);

@@ -1,35 +1,19 @@
 // Copyright lastbit authors.
 // SPDX-License-Identifier: Apache-2.0
 //
-// cast between float16 and float32; AscendQuant and AscendDequant.
-//
-//   quantize    v = x * s, or (x * r) * r; v = v + zero point; rounded to an integer and saturated to the type. s = 1/scale and
-//               r = sqrt(1/scale) are constants of the precision of the steps, and so is x. NaN and infinities give the bound on their side
-//   dequantize  float32(q - zero point) * s in float32, then converted; s is the float32 scale cut to its leading bits
+// cast between float16 and float32; AscendQuant and AscendDequant (op/float16_quantize.hpp).
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "engine/counted_parts.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/float16/vectors.hpp"
 #include "engine/operands.hpp"
+#include "lastbit/op/float16_quantize.hpp"
 
 namespace lastbit {
 namespace {
 
 constexpr std::int64_t values_per_part = units_per_part(0.5);
-
-/// A finite positive float with only its leading significant bits.
-float leading_bits(float value, int bits) {
-  const std::uint32_t mask = ~((std::uint32_t{1} << (24 - bits)) - 1);
-  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & mask);
-}
-
-std::int64_t to_integer(float value, Rounding rounding, IntegerRange range) {
-  if (!std::isfinite(value)) return std::signbit(value) ? range.min : range.max;
-  return std::clamp(round_to_integer(value, rounding), range.min, range.max);
-}
 
 void store_integers(std::span<const std::int64_t> values, Tensor& tensor) {
   visit_element_type(tensor.type(), [&]<class T>() {
@@ -76,22 +60,17 @@ Executor prepare_float16_cast(const Model& model, const Operation& operation, co
 
 Executor prepare_float16_quantize(const Model& model, const Operation& operation, const Float16Arithmetic& rules) {
   const ModelTensor& output = model.tensor(operation.outputs[0]);
-  const bool twice = rules.quantize.factor == ScaleFactor::square_root_twice;
-  const double inverse = 1 / output.quantization.scale();
-  return [=, factor = twice ? std::sqrt(inverse) : inverse, zero = static_cast<double>(output.quantization.zero_point()),
-          range = range_of(output.type)](const Execution& run) {
+  const Float16Quantization of{rules.quantize, output.quantization.scale(), output.quantization.zero_point(), range_of(output.type)};
+  return [rules, of](const Execution& run) {
     Float16Rounder rounder(rules);
     OutputCounter counter(rounder, run.events);
     const Tensor& in = *run.inputs[0];
     std::vector<std::int64_t> codes(static_cast<std::size_t>(in.element_count()));
-    with_steps(rules.quantize.steps, rounder, [&](const auto& steps) {
-      const auto scale = steps.constant(factor), offset = steps.constant(zero);
+    with_steps(rules.quantize.steps, rounder, [&]<class Steps>(const Steps& steps) {
+      const Float16Quantizer<Steps> quantized(steps, of);
       static_cast<void>(rounder.take_left());
       for (std::size_t i = 0; i < codes.size(); ++i) {
-        const auto x = in.type() == ElementType::float32 ? steps.rounded(in.values<float>()[i]) : steps.from(in.values<Float16>()[i]);
-        auto value = steps.product(x, scale);
-        if (twice) value = steps.product(value, scale);
-        codes[i] = to_integer(steps.real(steps.sum(value, offset)), rules.quantize.rounding, range);
+        codes[i] = in.type() == ElementType::float32 ? quantized(in.values<float>()[i]) : quantized(in.values<Float16>()[i]);
         counter.next();
       }
     });
@@ -108,8 +87,7 @@ Executor prepare_float16_dequantize(const Model& model, const Operation& operati
     for (std::size_t i = 0; i < out.size(); ++i) {
       const std::size_t channel = channels(i);
       const std::int64_t centred = run.inputs[0]->integer_at(static_cast<std::int64_t>(i)) - quantization.zero_point(channel);
-      const float scale = leading_bits(static_cast<float>(quantization.scale(channel)), rules.dequantize.scale_bits);
-      out[i] = rounder.converted(static_cast<float>(centred) * scale);
+      out[i] = float16_dequantize(rounder, rules.dequantize, centred, quantization.scale(channel));
       counter.next();
     }
   };

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "engine/counted_parts.hpp"
-#include "engine/float16/bounds.hpp"
 #include "engine/float16/prepare.hpp"
 #include "engine/float16/vectors.hpp"
 #include "engine/operands.hpp"
@@ -49,7 +48,7 @@ void combine_row(const Float16Arithmetic& rules, const kernels::HalfKernels* hal
   Float16Rounder rounder(rules);
   OutputCounter counter(rounder, events);
   const Float16Bounds bounded(bounds, rounder);
-  const kernels::HalfBounds limits = bounded.for_vectors();
+  const kernels::HalfBounds limits = half_bounds(bounded);
   const bool bounds_nothing = std::isinf(bounds.min) && std::isinf(bounds.max);
   each_half(
       half, count, counter,

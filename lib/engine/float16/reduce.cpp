@@ -3,14 +3,14 @@
 //
 // max_pool2d, average_pool2d, global_average_pool, mean and softmax of float16 data.
 //
-//   mean     sum(x) * c or sum(x * c), c = 1/count as a constant of the sum's precision; terms in row-major order. A tap in the padding is
-//            no value: it is neither added nor counted
+//   pools    op/float16_reduce.hpp
 //   softmax  d = x - max in float16 (times beta, where it is not 1), e = exp(d), e / sum(e) in the sum's precision
 #include <vector>
 
-#include "engine/float16/bounds.hpp"
 #include "engine/float16/prepare.hpp"
+#include "engine/float16/steps.hpp"
 #include "engine/geometry.hpp"
+#include "lastbit/op/float16_reduce.hpp"
 #include "model/strided_loop.hpp"
 
 namespace lastbit {
@@ -38,31 +38,6 @@ void each_window(const ConvShape& s, std::span<const Float16> input, Visit&& vis
   }
 }
 
-Float16 mean_of(const Float16Mean& rule, Float16Rounder& rounder, std::span<const Float16> values) {
-  Float16 result;
-  with_steps(rule.sum.precision, rounder, [&]<class Steps>(const Steps& steps) {
-    using Value = typename Steps::Value;
-    const Value factor = steps.constant(1.0 / static_cast<double>(values.size()));
-    std::vector<Value> terms(values.size());
-    std::transform(values.begin(), values.end(), terms.begin(), [&](Float16 value) {
-      return rule.scaling == MeanScaling::before_sum ? steps.product(steps.from(value), factor) : steps.from(value);
-    });
-    const Value sum = ordered_sum<Value>(terms, rule.sum, std::nullopt, steps);
-    result = steps.delivered(rule.scaling == MeanScaling::before_sum ? sum : steps.product(sum, factor));
-  });
-  return result;
-}
-
-/// NaN wins, so that it is seen.
-Float16 largest_of(Float16Rounder& rounder, std::span<const Float16> values) {
-  Float16 largest = values[0];
-  for (const Float16 value : values) {
-    const float candidate = rounder.real(value);
-    if (candidate > rounder.real(largest) || candidate != candidate) largest = value;
-  }
-  return rounder.passed(largest);
-}
-
 }  // namespace
 
 Executor prepare_float16_pool(const Model& model, const Operation& operation, const Float16Arithmetic& rules) {
@@ -73,7 +48,7 @@ Executor prepare_float16_pool(const Model& model, const Operation& operation, co
     const Float16Bounds bounded(bounds, rounder);
     const auto out = run.outputs[0].values<Float16>();
     each_window(shape, run.inputs[0]->values<Float16>(), [&](std::span<const Float16> values, std::size_t at) {
-      out[at] = bounded(average ? mean_of(rules.average_pool, rounder, values) : largest_of(rounder, values));
+      out[at] = bounded(average ? float16_mean(rules.average_pool, rounder, values) : float16_largest(rounder, values));
       counter.next();
     });
   };
@@ -101,7 +76,7 @@ Executor prepare_float16_mean(const Model& model, const Operation& operation, co
       }
     });
     for (std::size_t i = 0; i < out.size(); ++i) {
-      out[i] = bounded(mean_of(rules.mean, rounder, groups[i]));
+      out[i] = bounded(float16_mean(rules.mean, rounder, groups[i]));
       counter.next();
     }
   };
@@ -111,7 +86,7 @@ namespace {
 
 /// exp(x - max) for a row, each as the precision of the exponential holds it.
 std::vector<float> exponentials(const Float16Arithmetic& rules, double beta, Float16Rounder& rounder, std::span<const Float16> row) {
-  const Float16 largest = largest_of(rounder, row);
+  const Float16 largest = float16_largest(rounder, row);
   std::vector<float> powers(row.size());
   with_steps(rules.softmax.exponential, rounder, [&](const auto& steps) {
     for (std::size_t i = 0; i < row.size(); ++i) {

@@ -8,7 +8,8 @@
 #include <algorithm>
 #include <initializer_list>
 
-#include "engine/float16/bounds.hpp"
+#include "engine/float16/steps.hpp"
+#include "engine/kernels/half.hpp"
 #include "engine/kernels/kernels.hpp"
 
 namespace lastbit {
@@ -38,13 +39,17 @@ void each_half(const kernels::HalfKernels* half, std::size_t count, OutputCounte
   }
 }
 
+[[nodiscard]] inline kernels::HalfBounds half_bounds(const Float16Bounds& bounds) {
+  return {bounds.real().min, bounds.real().max, bounds.min().bits, bounds.max().bits};
+}
+
 [[nodiscard]] inline const std::uint16_t* patterns(const Float16* values) { return &values->bits; }
 [[nodiscard]] inline std::uint16_t* patterns(Float16* values) { return &values->bits; }
 
 /// Values that pass the vector unit unchanged, then into bounds, where there are any.
 inline void pass_values(const kernels::HalfKernels* half, Float16Rounder& rounder, OutputCounter& counter, const Float16Bounds* bounds,
                         const Float16* in, Float16* out, std::size_t count) {
-  const kernels::HalfBounds limits = bounds == nullptr ? kernels::HalfBounds{} : bounds->for_vectors();
+  const kernels::HalfBounds limits = bounds == nullptr ? kernels::HalfBounds{} : half_bounds(*bounds);
   each_half(
       half, count, counter,
       [&](std::size_t i, std::size_t left) {

@@ -40,7 +40,7 @@ namespace core {
   return at;
 }
 
-template <Code Y, class Value>
+template <class Y, class Value>
 [[nodiscard]] constexpr Array<Y> each_pair(const Extents& shape, const OutputOptions& out, const Extents& a, const Extents& b,
                                            Value&& value) {
   Array<Y> y{std::vector<Y>(static_cast<std::size_t>(shape.count()), Y{0}), shape, out.scale, out.zero_point};

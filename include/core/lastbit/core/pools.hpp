@@ -26,7 +26,7 @@ template <Code X>
   return {x.scale(), x.zero_point(), how.activation};
 }
 
-template <Code X>
+template <class X>
 [[nodiscard]] constexpr ConvShape windows_of(std::string_view operation, const View<X>& x, Extent2d filter, const Pool2dOptions& how) {
   const Extents& in = x.shape();
   if (in.rank() != 4) throw Error(ErrorCode::shape_mismatch, std::string(operation), "images are N, H, W, C: four sizes");
@@ -65,7 +65,7 @@ constexpr void each_value(const ConvShape& s, const ConvIndex& at, Visit&& visit
   }
 }
 
-template <Code X, class Value>
+template <class X, class Value>
 [[nodiscard]] constexpr Array<X> each_output(const ConvShape& s, const OutputOptions& out, Value&& value) {
   Array<X> y{std::vector<X>(static_cast<std::size_t>(s.out_count()), X{0}),
              {s.batch, s.out_height, s.out_width, s.out_channels},
@@ -163,7 +163,7 @@ template <class Device, Code X>
   return averages(operation, device.rule([](const Backend& b) -> const auto& { return b.average_pool; }), x, windows, out);
 }
 
-template <Code X>
+template <class X>
 [[nodiscard]] constexpr Extent2d whole_image(const View<X>& x) {
   if (x.shape().rank() != 4) throw Error(ErrorCode::shape_mismatch, "global_average_pool2d", "images are N, H, W, C: four sizes");
   return {x.shape()[1], x.shape()[2]};
