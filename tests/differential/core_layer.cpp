@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "differential/core_layer.hpp"
 
+#include "lastbit/backends/ascend.hpp"
 #include "lastbit/backends/tflite.hpp"
 #include "lastbit/backends/vipnano.hpp"
 #include "lastbit/core.hpp"
@@ -82,6 +83,7 @@ class Calls {
   [[nodiscard]] Tensor operator()() const {
     using enum OperationKind;
     if (operation_.stated != Statement::on_codes || operation_.outputs.size() != 1) throw NoCall{};
+    if (is_float16()) return of_float16();
     switch (operation_.kind) {
       case conv2d: return convolution<core::ConvKind::plain>("conv2d");
       case depthwise_conv2d: return convolution<core::ConvKind::depthwise>("depthwise_conv2d");
@@ -248,10 +250,98 @@ class Calls {
     });
   }
 
+  /// Whether it reads or writes binary16.
+  [[nodiscard]] bool is_float16() const { return out_.type == ElementType::float16 || info(0).type == ElementType::float16; }
+
+  [[nodiscard]] Tensor of_float16() const {
+    if constexpr (!std::is_same_v<decltype(device_), core::GivenDevice> && !std::is_same_v<decltype(device_), core::KnownDevice<ascend310>>)
+      throw NoCall{};
+    else return float16_layer();
+  }
+  [[nodiscard]] Float16Bias float16_bias() const {
+    if (!has(2)) return {};
+    if (info(2).shape.element_count() != out_.shape.back()) throw NoCall{};
+    if (info(2).type == ElementType::float16) return values(2).template values<Float16>();
+    if (info(2).type != ElementType::float32) throw NoCall{};
+    return values(2).template values<float>();
+  }
+  template <core::ConvKind kind>
+  [[nodiscard]] Tensor float16_convolution(std::string_view name) const {
+    const auto& how = std::get<Conv2dAttributes>(operation_.attributes);
+    Conv2dOptions options{.activation = plain(how.bounds)};
+    options.stride = {how.stride.height, how.stride.width};
+    options.dilation = {how.dilation.height, how.dilation.width};
+    static_cast<Padding2d&>(options.padding) = how.padding;
+    std::optional<Extent2d> size;
+    if (kind == core::ConvKind::transposed) size = Extent2d{out_.shape[1], out_.shape[2]};
+    return tensor_of(
+        core::float16_convolution<kind>(device_, name, view<Float16>(0), view<Float16>(1), float16_bias(), options, size));
+  }
+  [[nodiscard]] Tensor float16_pool() const {
+    const auto& how = std::get<Pool2dAttributes>(operation_.attributes);
+    const View<Float16> x = view<Float16>(0);
+    Pool2dOptions options{.activation = plain(how.bounds)};
+    if (operation_.kind == OperationKind::global_average_pool)
+      return tensor_of(core::float16_average(device_, x, core::whole_image(x), options, core::Averaged::image));
+    options.stride = {how.stride.height, how.stride.width};
+    static_cast<Padding2d&>(options.padding) = how.padding;
+    if (how.partial_windows != PartialWindows{}) throw NoCall{};
+    if (operation_.kind == OperationKind::max_pool2d) return tensor_of(core::float16_largest_of(device_, x, how.filter, options));
+    return tensor_of(core::float16_average(device_, x, how.filter, options, core::Averaged::windows));
+  }
+  [[nodiscard]] Tensor float16_pair() const {
+    const auto& how = std::get<ElementwiseAttributes>(operation_.attributes);
+    if (operation_.inputs.size() != 2) throw NoCall{};
+    const View<Float16> a = view<Float16>(0), b = view<Float16>(1);
+    const OutputOptions out{.activation = plain(how.bounds)};
+    if (operation_.kind == OperationKind::mul) return tensor_of(core::float16_product(device_, a, b, out));
+    if (operation_.kind == OperationKind::sub) return tensor_of(core::float16_sum<core::SumKind::sub>(device_, a, b, out));
+    return tensor_of(core::float16_sum<core::SumKind::add>(device_, a, b, out));
+  }
+  [[nodiscard]] Tensor float16_matrices() const {
+    if (operation_.kind == OperationKind::matmul) {
+      const auto& how = std::get<MatmulAttributes>(operation_.attributes);
+      if (how.transpose_a || how.transpose_b || info(0).shape.rank() != 2 || info(1).shape.rank() != 2) throw NoCall{};
+      return tensor_of(
+          core::float16_matrix_product(device_, view<Float16>(0), view<Float16>(1), OutputOptions{.activation = plain(how.bounds)}));
+    }
+    const auto& how = std::get<FullyConnectedAttributes>(operation_.attributes);
+    if (how.bias_column || info(0).shape.rank() != 2 || info(0).shape[1] != info(1).shape[1]) throw NoCall{};
+    return tensor_of(core::float16_dense(device_, view<Float16>(0), view<Float16>(1), float16_bias(),
+                                         OutputOptions{.activation = plain(how.bounds)}));
+  }
+  [[nodiscard]] Tensor float16_layer() const {
+    using enum OperationKind;
+    if (operation_.kind == quantize) return quantized();
+    if (operation_.kind == dequantize) {
+      if (info(0).quantization.per_channel()) throw NoCall{};
+      return with_code(info(0).type, [&]<class X>() { return tensor_of(core::float16_dequantized(device_, view<X>(0))); });
+    }
+    if (operation_.kind == cast && out_.type == ElementType::float32) return tensor_of(core::float16_real(device_, view<Float16>(0)));
+    if (out_.type != ElementType::float16) throw NoCall{};
+    if (operation_.kind == cast && info(0).type == ElementType::float32)
+      return tensor_of(core::float16_cast(device_, values(0).template values<float>(), extents_of(values(0).shape())));
+    switch (operation_.kind) {
+      case conv2d: return float16_convolution<core::ConvKind::plain>("conv2d");
+      case depthwise_conv2d: return float16_convolution<core::ConvKind::depthwise>("depthwise_conv2d");
+      case transposed_conv2d: return float16_convolution<core::ConvKind::transposed>("transposed_conv2d");
+      case fully_connected:
+      case matmul: return float16_matrices();
+      case max_pool2d:
+      case average_pool2d:
+      case global_average_pool: return float16_pool();
+      case add:
+      case sub:
+      case mul: return float16_pair();
+      default: throw NoCall{};
+    }
+  }
+
   [[nodiscard]] Tensor quantized() const {
     const OutputOptions out = output_of(out_, Activation::none);
-    if (info(0).type != ElementType::float32 || device_.backend().float16.method != Float16Method::absent) throw NoCall{};
+    if (info(0).type != ElementType::float32 && !is_float16()) throw NoCall{};
     return with_code(out_.type, [&]<class Y>() {
+      if (is_float16()) return tensor_of(core::quantized<Y>(device_, values(0).template values<Float16>(), extents_of(values(0).shape()), out));
       return tensor_of(core::quantized<Y>(device_, values(0).template values<float>(), extents_of(values(0).shape()), out));
     });
   }
@@ -316,6 +406,7 @@ std::optional<Tensor> by_core(const Model& model, const Backend& backend, std::s
 
 std::optional<Tensor> by_constant(const Model& model, const std::string& device, std::span<const Tensor> inputs) {
   if (device == "vipnano_v8") return called(model, Constant<vipnano_v8>{}, inputs);
+  if (device == "ascend310") return called(model, Constant<ascend310>{}, inputs);
   if (device == "tflite_double") return called(model, Constant<tflite_double>{}, inputs);
   return {};
 }

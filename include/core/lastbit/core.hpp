@@ -12,6 +12,7 @@
 
 #include "lastbit/core/devices.hpp"
 #include "lastbit/core/elementwise.hpp"
+#include "lastbit/core/float16.hpp"
 #include "lastbit/core/functions.hpp"
 #include "lastbit/core/golden.hpp"
 #include "lastbit/core/pools.hpp"

@@ -7,6 +7,7 @@
 #include "lastbit/core/products.hpp"
 #include "lastbit/op/add.hpp"
 #include "lastbit/op/delegated_layers.hpp"
+#include "lastbit/op/float16_quantize.hpp"
 #include "lastbit/op/quantize.hpp"
 
 namespace lastbit {
@@ -294,22 +295,33 @@ template <class Device, Code X>
   return y;
 }
 
-template <Code Y, class Device>
-[[nodiscard]] constexpr Array<Y> quantized(const Device& device, std::span<const float> values, const Extents& shape,
+/// Of float32 or Float16 values; a device that quantises in float16 does so by rules of their own.
+template <Code Y, class Device, class Real>
+[[nodiscard]] constexpr Array<Y> quantized(const Device& device, std::span<const Real> values, const Extents& shape,
                                            const OutputOptions& out) {
   constexpr std::string_view operation = "quantize";
   require_coding<Y>(device.backend(), operation, out.zero_point);
-  require(device.backend().quantize.division != ScaleDivision::absent, operation, "the device has no quantize");
-  require(device.backend().float16.method == Float16Method::absent, operation,
-          "the device quantises in float16, for which the core has no call yet");
+  const Float16Arithmetic& float16 = device.backend().float16;
+  const bool in_float16 = float16.method != Float16Method::absent;
+  require(in_float16 || device.backend().quantize.division != ScaleDivision::absent, operation, "the device has no quantize");
   require_scale(out, operation);
   if (shape.count() != static_cast<std::int64_t>(values.size()))
     throw Error(ErrorCode::shape_mismatch, "quantize", std::to_string(values.size()) + " values for shape " + shape.text());
   Array<Y> y{std::vector<Y>(values.size(), Y{0}), shape, out.scale, out.zero_point};
   const IntegerRange range{least_code<Y>, largest_code<Y>};
-  std::transform(values.begin(), values.end(), y.values.begin(), [&](float value) {
-    return static_cast<Y>(quantize(device.backend().quantize, value, static_cast<float>(out.scale), out.zero_point, range));
-  });
+  if (in_float16) {
+    Float16Rounder rounder(float16);
+    with_steps(float16.quantize.steps, rounder, [&]<class Steps>(const Steps& steps) {
+      const Float16Quantizer<Steps> code_of(steps, {float16.quantize, out.scale, out.zero_point, range});
+      std::transform(values.begin(), values.end(), y.values.begin(), [&](Real value) { return static_cast<Y>(code_of(value)); });
+    });
+    return y;
+  }
+  if constexpr (std::is_same_v<Real, float>) {
+    std::transform(values.begin(), values.end(), y.values.begin(), [&](float value) {
+      return static_cast<Y>(quantize(device.backend().quantize, value, static_cast<float>(out.scale), out.zero_point, range));
+    });
+  }
   return y;
 }
 

@@ -342,6 +342,11 @@ struct ConvSizes {
                                                    : in[3] / k[3]};
 }
 
+/// Where the outputs of a convolution lie.
+[[nodiscard]] constexpr Extents outputs_of(const ConvShape& shape) {
+  return {shape.batch, shape.out_height, shape.out_width, shape.out_channels};
+}
+
 /// The arithmetics of a kind of convolution.
 template <ConvKind kind>
 inline constexpr auto conv_rules = [](const Backend& device) -> const ConvByType& {
@@ -356,7 +361,7 @@ template <ConvKind kind, Code Y, class Device, Code X, Code W, class Bias>
   require_coding<W>(device.backend(), operation, w.zero_point());
   const ConvShape shape = conv_shape(kind, {operation, x.shape(), w.shape(), bias.size(), w.scale_count(), size}, how);
   if constexpr (!delivers_sums) require_coding<Y>(device.backend(), operation, how.zero_point);
-  ProductLayer layer = layer_of(operation, shape, {shape.batch, shape.out_height, shape.out_width, shape.out_channels}, x, w);
+  ProductLayer layer = layer_of(operation, shape, outputs_of(shape), x, w);
   layer.bias.assign(bias.begin(), bias.end());
   layer.transposed = kind == ConvKind::transposed;
   constexpr ProductTypes any = [] {
