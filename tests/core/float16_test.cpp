@@ -42,8 +42,7 @@ TEST_CASE("core, binary16: what a device lacks, and a scale, are named") {
   const View x(halves, {1, 2, 2, 1});
   CHECK(refusal([&] { return conv2d(vipnano_v8, x, x, {}); }) == "conv2d: the device has no float16 arithmetic");
   CHECK(refusal([&] { return add(vipnano_v8, x, x); }) == "add: the device has no float16 arithmetic");
-  CHECK(refusal([&] { return conv2d(ascend310, x, x, {}, {.scale = 1}); }) ==
-        "conv2d: a binary16 output has no scale and no zero point");
+  CHECK(refusal([&] { return conv2d(ascend310, x, x, {}, {.scale = 1}); }) == "conv2d: a binary16 output has no scale and no zero point");
   CHECK(refusal([&] { return add(ascend310, View(halves, {4}, 0.5), View(halves, {4})); }) == "add: binary16 values have no scale");
   Backend unstated_sum = ascend310;
   unstated_sum.float16.sum.overflow = unstated<Float16Overflow>;

@@ -274,8 +274,7 @@ class Calls {
     static_cast<Padding2d&>(options.padding) = how.padding;
     std::optional<Extent2d> size;
     if (kind == core::ConvKind::transposed) size = Extent2d{out_.shape[1], out_.shape[2]};
-    return tensor_of(
-        core::float16_convolution<kind>(device_, name, view<Float16>(0), view<Float16>(1), float16_bias(), options, size));
+    return tensor_of(core::float16_convolution<kind>(device_, name, view<Float16>(0), view<Float16>(1), float16_bias(), options, size));
   }
   [[nodiscard]] Tensor float16_pool() const {
     const auto& how = std::get<Pool2dAttributes>(operation_.attributes);
@@ -307,8 +306,8 @@ class Calls {
     }
     const auto& how = std::get<FullyConnectedAttributes>(operation_.attributes);
     if (how.bias_column || info(0).shape.rank() != 2 || info(0).shape[1] != info(1).shape[1]) throw NoCall{};
-    return tensor_of(core::float16_dense(device_, view<Float16>(0), view<Float16>(1), float16_bias(),
-                                         OutputOptions{.activation = plain(how.bounds)}));
+    return tensor_of(
+        core::float16_dense(device_, view<Float16>(0), view<Float16>(1), float16_bias(), OutputOptions{.activation = plain(how.bounds)}));
   }
   [[nodiscard]] Tensor float16_layer() const {
     using enum OperationKind;
@@ -341,7 +340,8 @@ class Calls {
     const OutputOptions out = output_of(out_, Activation::none);
     if (info(0).type != ElementType::float32 && !is_float16()) throw NoCall{};
     return with_code(out_.type, [&]<class Y>() {
-      if (is_float16()) return tensor_of(core::quantized<Y>(device_, values(0).template values<Float16>(), extents_of(values(0).shape()), out));
+      if (is_float16())
+        return tensor_of(core::quantized<Y>(device_, values(0).template values<Float16>(), extents_of(values(0).shape()), out));
       return tensor_of(core::quantized<Y>(device_, values(0).template values<float>(), extents_of(values(0).shape()), out));
     });
   }
