@@ -47,9 +47,9 @@ struct RescaleRule {
   friend constexpr bool operator==(const RescaleRule&, const RescaleRule&) = default;
 };
 
-/// The scale that a rule gives a layer: encode() takes it.
-[[nodiscard]] constexpr double effective_scale(const RescaleRule& rule, const LayerQuantities& layer) noexcept {
-  return evaluate(rule.by, rule.scale.arithmetic, layer);
+/// The scale that a rule gives a layer: encode() takes it. Of a chain that applies none no arithmetic is stated, and double serves.
+[[nodiscard]] constexpr double effective_scale(const RescaleRule& rule, const LayerQuantities& layer) {
+  return evaluate(rule.by, applies_scale(rule.chain) ? rule.scale.arithmetic : ScaleArithmetic::f64, layer);
 }
 
 /// What is subtracted from a code, or of a product from both. own_zero_point: its tensor's zero point. nothing: the codes are summed as they are.

@@ -89,7 +89,9 @@ struct Real {
   friend Real operator*(Real a, Real b) { return {a.raw * b.raw}; }
   friend Real smaller(Real a, Real b) { return {a.raw < b.raw ? a.raw : b.raw}; }
   friend Real larger(Real a, Real b) { return {a.raw > b.raw ? a.raw : b.raw}; }
-  friend Real nearest_even(Real v) { return {static_cast<T>(round_to_integer(v.raw, Rounding::half_even))}; }
+  friend Real nearest_even(Real v) noexcept {
+    return {static_cast<T>(round_to_integer(v.raw, Rounding::half_even))};
+  }  // a stated rule throws nothing
   friend Real truncated(Real v) { return {static_cast<T>(static_cast<std::int64_t>(v.raw))}; }
   friend Real moved_by_one(Real whole, Real fraction, Real up, Real down) {
     const T raised = fraction.raw >= up.raw ? whole.raw + 1 : whole.raw;

@@ -86,6 +86,18 @@ struct AccumulatorRule {
   return rule.partial.method == PartialMethod::consecutive_codes || sums_kernels(rule);
 }
 
+/// Refuses a rule that leaves out its width, what becomes of a sum beyond it, or when that is looked at.
+constexpr void require_stated(const AccumulatorRule& rule) {
+  if (rule.bits == 0) refuse_unstated("accumulator", "bits");
+  stated_width(rule.bits, "accumulator");
+  stated(rule.overflow, "accumulator", "overflow");
+  stated(rule.when, "accumulator", "when");
+  if (!has_partial_sums(rule)) return;
+  stated_width(rule.partial.bits, "accumulator: partial");
+  stated(rule.partial.overflow, "accumulator: partial", "overflow");
+  stated(rule.partial.tail, "accumulator: partial", "tail");
+}
+
 /// True if the order of the terms and the points of narrowing cannot change the result: modular sums, and sums narrowed once.
 [[nodiscard]] constexpr bool is_order_independent(const AccumulatorRule& rule) noexcept {
   const bool once = rule.overflow == Overflow::wrap || rule.overflow == Overflow::exact || rule.when == NarrowingPoint::at_end;
@@ -96,7 +108,7 @@ struct AccumulatorRule {
 class Accumulator {
  public:
   /// `group`: how many vectors are processed together, this one among them. `multiplier`: below 2^31, as its products with terms fit 64 bits.
-  constexpr Accumulator(const AccumulatorRule& rule, std::int64_t start, std::size_t group = 1, std::int64_t multiplier = 1) noexcept
+  constexpr Accumulator(const AccumulatorRule& rule, std::int64_t start, std::size_t group = 1, std::int64_t multiplier = 1)
       : sum_(start),
         multiplier_(multiplier),
         period_(period_of(rule, group)),
@@ -105,6 +117,7 @@ class Accumulator {
         partial_rule_(rule.partial),
         overflow_(rule.overflow),
         bits_(rule.bits) {
+    require_stated(rule);
     if (period_ != never) settle();
   }
 

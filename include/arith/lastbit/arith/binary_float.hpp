@@ -61,7 +61,7 @@ template <class Float>
 
 /// The integer that `rule` gives for a value, saturated to 63 bits; for NaN the smallest one, as hosts' conversions give.
 template <class Float>
-[[nodiscard]] constexpr std::int64_t round_to_integer(Float value, Rounding rule) noexcept {
+[[nodiscard]] constexpr std::int64_t round_to_integer(Float value, Rounding rule) {
   constexpr Float limit = static_cast<Float>(std::int64_t{1} << 62);
   if (value >= limit) return max_of_width(63);
   if (!(value > -limit)) return min_of_width(63);

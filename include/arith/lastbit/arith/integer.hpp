@@ -11,6 +11,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "lastbit/arith/unstated.hpp"
+
 #define LASTBIT_ASSERT(condition) assert(condition)
 
 namespace lastbit {
@@ -41,15 +43,17 @@ inline constexpr int width_of = static_cast<int>(sizeof(T)) * 8;
   return value >= min_of_width(bits) && value <= max_of_width(bits);
 }
 
-/// Keeps the low `bits` bits and sign-extends them.
+/// Keeps the low `bits` bits, 1 to 64, and sign-extends them.
 template <SignedInteger T>
-[[nodiscard]] constexpr std::int64_t narrow_wrap(T value, int bits) noexcept {
+[[nodiscard]] constexpr std::int64_t narrow_wrap(T value, int bits) {
+  stated_width(bits, "narrow_wrap");
   const auto low = static_cast<std::uint64_t>(value) << (64 - bits);
   return static_cast<std::int64_t>(low) >> (64 - bits);
 }
 
 template <SignedInteger T>
-[[nodiscard]] constexpr std::int64_t narrow_saturate(T value, int bits) noexcept {
+[[nodiscard]] constexpr std::int64_t narrow_saturate(T value, int bits) {
+  stated_width(bits, "narrow_saturate");
   if (value < min_of_width(bits)) return min_of_width(bits);
   if (value > max_of_width(bits)) return max_of_width(bits);
   return static_cast<std::int64_t>(value);

@@ -99,19 +99,20 @@ struct EncodedScale {
 }
 
 /// Step 1. Scales are positive and finite.
-[[nodiscard]] constexpr double effective_scale(ScaleArithmetic arithmetic, double input, double weight, double output) noexcept {
+[[nodiscard]] constexpr double effective_scale(ScaleArithmetic arithmetic, double input, double weight, double output) {
   if (is_in_double(arithmetic)) return input * weight / output;
   const auto in = static_cast<float>(input), by = static_cast<float>(weight), out = static_cast<float>(output);
   if (arithmetic == ScaleArithmetic::f32_of_quotient) return static_cast<double>(in / out * by);
   const float product = in * by, inverse = 1 / out;
   if (arithmetic == ScaleArithmetic::f32_by_inverse_output) return static_cast<double>(product * inverse);
   if (arithmetic == ScaleArithmetic::f32) return static_cast<double>(product / out);
+  if (arithmetic != ScaleArithmetic::f32_of_inverses) refuse_unstated("effective_scale", "arithmetic");
   const float inverse_in = 1 / in, inverse_by = 1 / by, inverses = inverse_in * inverse_by;
   return static_cast<double>(inverse / inverses);
 }
 
 /// Step 3, normalization `layer`.
-[[nodiscard]] constexpr EncodedScale encode_in_layer(const ScaleEncoding& rule, double real, double largest) noexcept {
+[[nodiscard]] constexpr EncodedScale encode_in_layer(const ScaleEncoding& rule, double real, double largest) {
   const int bits = rule.significant_bits;
   EncodedScale encoded{0, bits, bits, 0, static_cast<float>(real), real};
   const Decomposed top = decompose(largest), parts = decompose(real);
@@ -129,7 +130,7 @@ struct EncodedScale {
 }
 
 /// Step 3, normalization `fixed_point`.
-[[nodiscard]] constexpr EncodedScale encode_fixed_point(const ScaleEncoding& rule, double real) noexcept {
+[[nodiscard]] constexpr EncodedScale encode_fixed_point(const ScaleEncoding& rule, double real) {
   EncodedScale encoded{1, rule.significant_bits, rule.significant_bits, 0, static_cast<float>(real), real};
   const Decomposed parts = decompose(real);
   const int dropped = -(parts.exponent + rule.significant_bits);
@@ -141,7 +142,7 @@ struct EncodedScale {
 }
 
 /// Step 3, normalization `least_error`. Errors are counted in units of the significand of `real`.
-[[nodiscard]] constexpr EncodedScale encode_least_error(const ScaleEncoding& rule, double real) noexcept {
+[[nodiscard]] constexpr EncodedScale encode_least_error(const ScaleEncoding& rule, double real) {
   EncodedScale encoded{0, rule.significant_bits, 0, rule.max_exponent, static_cast<float>(real), real};
   const Decomposed parts = decompose(real);
   if (parts.significand == 0) return encoded;
@@ -163,7 +164,7 @@ struct EncodedScale {
 }
 
 /// Step 3, normalization `largest_below`.
-[[nodiscard]] constexpr EncodedScale encode_largest_below(const ScaleEncoding& rule, double real) noexcept {
+[[nodiscard]] constexpr EncodedScale encode_largest_below(const ScaleEncoding& rule, double real) {
   const int bits = rule.significant_bits;
   EncodedScale encoded{0, bits, 0, 0, static_cast<float>(real), real};
   const Decomposed parts = decompose(real);
@@ -202,8 +203,22 @@ struct EncodedScale {
   return encoded;
 }
 
-/// Steps 2 to 4. `real` is not negative; zero gives multiplier 0. `largest` is the largest scale of the layer.
-[[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real, double largest) noexcept {
+/// Whether the encoding is of a device that multiplies in float and holds no multiplier: it states nothing of one.
+[[nodiscard]] constexpr bool is_in_float_alone(const ScaleEncoding& rule) noexcept {
+  return rule.significant_bits == 0 && rule.rounding == unstated<Rounding> && rule.normalization == unstated<Normalization>;
+}
+/// Refuses an encoding that leaves out the multiplier's width, how it is rounded or where its binary point lies.
+constexpr void require_stated(const ScaleEncoding& rule) {
+  stated(rule.normalization, "scale", "normalization");
+  if (rule.normalization != Normalization::unit_of_pair) stated(rule.rounding, "scale", "rounding");
+  if (rule.significant_bits == 0) refuse_unstated("scale", "significant_bits");
+}
+
+/// Steps 2 to 4. `real` is not negative; zero gives multiplier 0. `largest` is the largest scale of the layer. An encoding in float alone gives the scale
+/// itself and 0 significant bits: a stage that reads a multiplier refuses it.
+[[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real, double largest) {
+  if (is_in_float_alone(rule)) return {0, 0, 0, 0, static_cast<float>(real), real};
+  require_stated(rule);
   if (rule.normalization == Normalization::layer) return encode_in_layer(rule, real, largest);
   if (rule.normalization == Normalization::fixed_point) return encode_fixed_point(rule, real);
   if (rule.normalization == Normalization::least_error) return encode_least_error(rule, real);
@@ -233,7 +248,7 @@ struct EncodedScale {
   for (; encoded.multiplier % 2 == 0 && encoded.exponent < rule.max_exponent; encoded.multiplier /= 2) ++encoded.exponent;
   return encoded;
 }
-[[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real) noexcept { return encode(rule, real, real); }
+[[nodiscard]] constexpr EncodedScale encode(const ScaleEncoding& rule, double real) { return encode(rule, real, real); }
 
 [[nodiscard]] constexpr bool has_common_unit(const ScaleEncoding& rule) noexcept {
   return rule.normalization == Normalization::unit || rule.normalization == Normalization::unit_of_pair;
@@ -252,7 +267,7 @@ template <std::floating_point Real>
 }
 
 template <std::floating_point Real>
-[[nodiscard]] constexpr std::int64_t multiple_of_unit(const ScaleEncoding& rule, Real scale, Real smallest, Real unit) noexcept {
+[[nodiscard]] constexpr std::int64_t multiple_of_unit(const ScaleEncoding& rule, Real scale, Real smallest, Real unit) {
   if (rule.normalization == Normalization::unit)
     return round_to_integer(static_cast<double>(scale) / static_cast<double>(unit), rule.rounding);
   const std::int64_t whole = round_to_integer(scale / unit + Real{0.5}, Rounding::floor);
@@ -286,6 +301,7 @@ template <std::floating_point Real>
 }
 
 [[nodiscard]] constexpr EncodedTogether encode_together(const ScaleEncoding& rule, std::span<const double> reals) {
+  if (has_common_unit(rule)) require_stated(rule);
   if (has_common_unit(rule))
     return is_in_double(rule.arithmetic) ? encode_multiples<double>(rule, reals) : encode_multiples<float>(rule, reals);
   EncodedTogether encoded;

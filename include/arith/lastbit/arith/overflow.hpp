@@ -15,13 +15,13 @@ namespace lastbit {
 enum class Overflow : std::uint8_t { wrap, saturate, exact };
 
 template <SignedInteger T>
-[[nodiscard]] constexpr std::int64_t narrow(T value, int bits, Overflow rule) noexcept {
+[[nodiscard]] constexpr std::int64_t narrow(T value, int bits, Overflow rule) {
   switch (rule) {
     case Overflow::wrap: return narrow_wrap(value, bits);
     case Overflow::saturate: return narrow_saturate(value, bits);
-    case Overflow::exact: break;
+    case Overflow::exact: return narrow_saturate(value, 64);
   }
-  return narrow_saturate(value, 64);
+  refuse_unstated("narrow", "overflow");
 }
 
 }  // namespace lastbit

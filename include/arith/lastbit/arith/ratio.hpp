@@ -65,7 +65,7 @@ template <class Real>
 }
 
 /// f32_by_inverse_output, f32_of_inverses and f32_of_quotient.
-[[nodiscard]] constexpr double evaluate_in_steps(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) noexcept {
+[[nodiscard]] constexpr double evaluate_in_steps(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) {
   const auto value = [&layer](Quantity quantity) { return static_cast<float>(value_of(quantity, layer)); };
   const float under = value(ratio.under[0]) * value(ratio.under[1]), inverse = 1 / under;
   const Ratio power{.exponent = ratio.exponent};
@@ -78,11 +78,12 @@ template <class Real>
     const float over = value(ratio.over[0]) * value(ratio.over[1]);
     return static_cast<double>(over * scaled);
   }
+  if (arithmetic != ScaleArithmetic::f32_of_inverses) refuse_unstated("scale", "arithmetic");
   const float first = 1 / value(ratio.over[0]), second = 1 / value(ratio.over[1]), inverses = first * second;
   return static_cast<double>(scaled / inverses);
 }
 
-[[nodiscard]] constexpr double evaluate(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) noexcept {
+[[nodiscard]] constexpr double evaluate(const Ratio& ratio, ScaleArithmetic arithmetic, const LayerQuantities& layer) {
   if (is_in_double(arithmetic)) return evaluate_in<double>(ratio, layer);
   return arithmetic == ScaleArithmetic::f32 ? evaluate_in<float>(ratio, layer) : evaluate_in_steps(ratio, arithmetic, layer);
 }

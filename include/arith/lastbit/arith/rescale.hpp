@@ -82,33 +82,34 @@ class ExactMachine {
   [[nodiscard]] constexpr const InFlight& at() const noexcept { return at_; }
   [[nodiscard]] constexpr const RescaleOperands& operands() const noexcept { return *operands_; }
 
-  constexpr bool shift_left(auto&& places) noexcept { return put(multiply_modulo(at_.value, Int128{1} << places(*operands_))); }
-  constexpr bool multiply(auto&& factor) noexcept { return put(multiply_modulo(at_.value, factor(*operands_))); }
-  constexpr bool shift_right(auto&& amount, Rounding rounding) noexcept {
+  constexpr bool shift_left(auto&& places) { return put(multiply_modulo(at_.value, Int128{1} << places(*operands_))); }
+  constexpr bool multiply(auto&& factor) { return put(multiply_modulo(at_.value, factor(*operands_))); }
+  constexpr bool shift_right(auto&& amount, Rounding rounding) {
     return put(shift_any(at_.value, amount(*operands_, at_.fraction_bits), rounding));
   }
-  constexpr bool add(auto&& addend) noexcept { return put(add_modulo(at_.value, addend(*operands_, at_.fraction_bits))); }
-  constexpr bool add_by_sign(auto&& addends) noexcept {
+  constexpr bool add(auto&& addend) { return put(add_modulo(at_.value, addend(*operands_, at_.fraction_bits))); }
+  constexpr bool add_by_sign(auto&& addends) {
     const auto [above, below] = addends(*operands_, at_.fraction_bits);
     return put(add_modulo(at_.value, at_.value < 0 ? below : above));
   }
-  constexpr bool add_and_narrow(auto&& addend, int bits, Overflow overflow) noexcept { return add(addend) && narrow(bits, overflow); }
-  constexpr bool narrow(int bits, Overflow overflow) noexcept { return put(lastbit::narrow(at_.value, bits, overflow)); }
-  constexpr bool clamp(auto&& bounds) noexcept {
+  constexpr bool add_and_narrow(auto&& addend, int bits, Overflow overflow) { return add(addend) && narrow(bits, overflow); }
+  constexpr bool narrow(int bits, Overflow overflow) { return put(lastbit::narrow(at_.value, bits, overflow)); }
+  constexpr bool clamp(auto&& bounds) {
     const StageBounds within = bounds(*operands_);
     return put(std::clamp(at_.value, within.low, within.high));
   }
-  constexpr bool scale_in_float(auto&& real, Rounding rounding) noexcept {
+  constexpr bool scale_in_float(auto&& real, Rounding rounding) {
+    stated(rounding, "stage", "rounding");
     return put(round_to_integer(real(static_cast<std::int64_t>(at_.value), *operands_), rounding));
   }
-  constexpr bool divide(auto&& divisor, Rounding rounding) noexcept {
+  constexpr bool divide(auto&& divisor, Rounding rounding) {
     return put(lastbit::divide(at_.value, Int128{divisor(*operands_)}, rounding));
   }
-  constexpr bool piecewise(auto&& acts, auto&&, auto&& function) noexcept {
+  constexpr bool piecewise(auto&& acts, auto&&, auto&& function) {
     return put(acts(*operands_) ? function(at_.value, *operands_) : at_.value);
   }
-  constexpr bool look_up(auto&& function) noexcept { return put(function(at_.value, *operands_)); }
-  constexpr bool binary_point(auto&& fraction_bits) noexcept {
+  constexpr bool look_up(auto&& function) { return put(function(at_.value, *operands_)); }
+  constexpr bool binary_point(auto&& fraction_bits) {
     at_.fraction_bits = fraction_bits(*operands_, at_.fraction_bits);
     return true;
   }
@@ -128,26 +129,25 @@ class UnnarrowedMachine : public ExactMachine {
  public:
   using ExactMachine::ExactMachine;
   static constexpr bool narrow(int, Overflow) noexcept { return true; }
-  constexpr bool add_and_narrow(auto&& addend, int, Overflow) noexcept { return add(addend); }
+  constexpr bool add_and_narrow(auto&& addend, int, Overflow) { return add(addend); }
 };
 
 /// One stage on one value.
-[[nodiscard]] constexpr InFlight apply(const Stage& stage, const InFlight& at, const RescaleOperands& operands) noexcept {
+[[nodiscard]] constexpr InFlight apply(const Stage& stage, const InFlight& at, const RescaleOperands& operands) {
   ExactMachine machine(at, operands);
   run(stage, machine);
   return machine.at();
 }
 
 /// The whole chain on one accumulator.
-[[nodiscard]] constexpr std::int64_t finish(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands) noexcept {
+[[nodiscard]] constexpr std::int64_t finish(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands) {
   ExactMachine machine({accumulator, 0}, operands);
   for (const Stage& stage : chain) run(stage, machine);
   return narrow_saturate(machine.at().value, 64);
 }
 
 /// The same with room in every stage.
-[[nodiscard]] constexpr std::int64_t finish_unnarrowed(const Chain& chain, std::int64_t accumulator,
-                                                       const RescaleOperands& operands) noexcept {
+[[nodiscard]] constexpr std::int64_t finish_unnarrowed(const Chain& chain, std::int64_t accumulator, const RescaleOperands& operands) {
   UnnarrowedMachine machine({accumulator, 0}, operands);
   for (const Stage& stage : chain) run(stage, machine);
   return narrow_saturate(machine.at().value, 64);

@@ -23,7 +23,7 @@ enum class Rounding : std::uint8_t { floor, ceil, toward_zero, half_up, half_dow
 enum class Fraction : std::uint8_t { zero, below_half, half, above_half };
 
 /// Whether an exact value is rounded to floor + 1. `floor_is_negative` is the sign of an inexact value.
-[[nodiscard]] constexpr bool rounds_up(Rounding rule, Fraction fraction, bool floor_is_negative, bool floor_is_odd) noexcept {
+[[nodiscard]] constexpr bool rounds_up(Rounding rule, Fraction fraction, bool floor_is_negative, bool floor_is_odd) {
   if (fraction == Fraction::zero) return false;
   switch (rule) {
     case Rounding::floor: return false;
@@ -35,6 +35,7 @@ enum class Fraction : std::uint8_t { zero, below_half, half, above_half };
     case Rounding::half_away:
     case Rounding::half_toward_zero:
     case Rounding::half_even: break;
+    default: refuse_unstated("rounds_up", "rounding");
   }
   if (fraction != Fraction::half) return fraction == Fraction::above_half;
   switch (rule) {
@@ -56,7 +57,7 @@ template <SignedInteger T>
 
 /// value / 2^amount, 0 <= amount <= width - 2.
 template <Rounding rule, SignedInteger T>
-[[nodiscard]] constexpr T shift_right(T value, int amount) noexcept {
+[[nodiscard]] constexpr T shift_right(T value, int amount) {
   LASTBIT_ASSERT(amount >= 0 && amount <= width_of<T> - 2);
   const T divisor = T{1} << amount;
   const T floor = value >> amount;  // arithmetic: toward -inf
@@ -76,25 +77,26 @@ constexpr decltype(auto) with_rounding(Rounding rule, Function&& function) {
     case Rounding::half_toward_zero: return function.template operator()<Rounding::half_toward_zero>();
     case Rounding::half_even: return function.template operator()<Rounding::half_even>();
     case Rounding::to_odd: return function.template operator()<Rounding::to_odd>();
-    case Rounding::floor: break;
+    case Rounding::floor: return function.template operator()<Rounding::floor>();
   }
-  return function.template operator()<Rounding::floor>();
+  refuse_unstated("shift_right", "rounding");
 }
 
 template <SignedInteger T>
-[[nodiscard]] constexpr T shift_right(T value, int amount, Rounding rule) noexcept {
+[[nodiscard]] constexpr T shift_right(T value, int amount, Rounding rule) {
   return with_rounding(rule, [&]<Rounding fixed>() { return shift_right<fixed>(value, amount); });
 }
 
 /// value / 2^amount for any amount: a negative one is a shift left modulo 2^128, one beyond the width leaves only sign and fraction.
-[[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) noexcept {
+[[nodiscard]] constexpr Int128 shift_any(Int128 value, int amount, Rounding rounding) {
   if (amount <= 0) return multiply_modulo(value, Int128{1} << std::min(-amount, 62));
   return shift_right(value, std::min(amount, width_of<Int128> - 2), rounding);
 }
 
 /// numerator / divisor, divisor > 0.
 template <SignedInteger T>
-[[nodiscard]] constexpr T divide(T numerator, T divisor, Rounding rule) noexcept {
+[[nodiscard]] constexpr T divide(T numerator, T divisor, Rounding rule) {
+  stated(rule, "divide", "rounding");
   LASTBIT_ASSERT(divisor > 0);
   T floor = numerator / divisor;
   T remainder = numerator % divisor;
@@ -106,7 +108,7 @@ template <SignedInteger T>
 }
 
 /// value * multiplier / 2^amount with the exact 128-bit product; amount may be negative (a left shift that must fit).
-[[nodiscard]] constexpr Int128 multiply_shift(std::int64_t value, std::int64_t multiplier, int amount, Rounding rule) noexcept {
+[[nodiscard]] constexpr Int128 multiply_shift(std::int64_t value, std::int64_t multiplier, int amount, Rounding rule) {
   const Int128 product = static_cast<Int128>(value) * multiplier;
   return amount >= 0 ? shift_right(product, amount, rule) : product * (Int128{1} << -amount);
 }

@@ -31,7 +31,8 @@ struct ScaleSegment {
 enum class RoundingStep : std::uint8_t { up, away_from_zero };
 
 /// value / 2^shift, 0 <= shift <= 126.
-[[nodiscard]] constexpr Int128 shift_right_stepping(Int128 value, int shift, Rounding rounding, RoundingStep step) noexcept {
+[[nodiscard]] constexpr Int128 shift_right_stepping(Int128 value, int shift, Rounding rounding, RoundingStep step) {
+  stated(step, "shift_right_stepping", "step");
   const Int128 floor = value >> shift;
   const Int128 moved = shift_right(value, shift, rounding) - floor;
   return step == RoundingStep::away_from_zero && value < 0 ? floor - moved : floor + moved;
@@ -44,7 +45,7 @@ enum class RoundingStep : std::uint8_t { up, away_from_zero };
 }
 
 [[nodiscard]] constexpr Int128 evaluate_segments(std::span<const ScaleSegment> segments, Int128 value, Rounding rounding,
-                                                 RoundingStep step) noexcept {
+                                                 RoundingStep step) {
   if (segments.empty()) return value;
   const ScaleSegment& segment = segments[segment_of(segments, value)];
   const Int128 product = multiply_modulo(add_modulo(value, -Int128{segment.start}), segment.multiplier);

@@ -121,6 +121,8 @@ template <class Rule, Code X>
   const AveragePoolArithmetic& rule = held();
   const bool in_float = rule.in_float.method != FloatAverageMethod::absent;
   require(in_float || exists(rule.sum), operation, "the device has no average pooling");
+  stated(rule.output_scale, "average_pool2d", "output_scale");
+  stated(rule.padding, "average_pool2d", "padding");
   require((rule.output_scale == OutputScale::own || out.scale == x.scale()) &&
               (rule.output_scale != OutputScale::of_input || out.zero_point == x.zero_point()),
           operation, "the device's average pooling does not rescale: input and output must have one quantisation");

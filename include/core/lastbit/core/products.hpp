@@ -204,10 +204,11 @@ struct ReadyLayer {
 /// `conv` is what states more than the sum: null of a matmul.
 [[nodiscard]] constexpr ReadyLayer ready(ProductLayer& layer, const SumArithmetic& sum, const ConvArithmetic* conv) {
   require(exists(sum), layer.operation, "the device has no arithmetic for these types");
+  require_stated(sum.accumulator);
   require_whole_vectors(sum.accumulator, layer.operation, layer.shape.kernel_width * layer.shape.group_channels());
   ReadyLayer done{{std::move(layer.weights), std::move(layer.bias), {layer.weight_scales, {}, 0}}, sum.output};
   if (conv == nullptr) return done;
-  done.bias_at = conv->bias;
+  done.bias_at = stated(conv->bias, "convolution", "bias");
   if (layer.per_channel()) {
     LoweredLayer lowered = lower_per_channel(*conv, std::move(done.values), layer.in_scale);
     done.values = std::move(lowered.values);
@@ -255,7 +256,7 @@ template <Code Y>
   require_scale(out, layer.operation);
   require(!sums_codes(sum.accumulator) || sums_kernels(sum.accumulator) || layer.weight_zero == 0, layer.operation,
           "the device's partial sums of codes need weights with zero point 0");
-  require(conv == nullptr || !layer.per_channel() || conv->per_channel != PerChannelLowering::refused, layer.operation,
+  require(conv == nullptr || !layer.per_channel() || stated(conv->per_channel, "convolution", "per_channel") != PerChannelLowering::refused, layer.operation,
           "the device states no arithmetic for a scale per channel");
   const ReadyLayer with = ready(layer, sum, conv);
   const Chain& chain = with.output.chain;

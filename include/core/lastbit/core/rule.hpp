@@ -38,7 +38,7 @@ inline constexpr std::int64_t largest_code = std::numeric_limits<T>::max();
 
 /// A chain that is known to the compiler: one stage after the other, no list at run time.
 template <Chain chain>
-[[nodiscard]] constexpr std::int64_t finish(std::int64_t accumulator, const RescaleOperands& operands) noexcept {
+[[nodiscard]] constexpr std::int64_t finish(std::int64_t accumulator, const RescaleOperands& operands) {
   ExactMachine machine({accumulator, 0}, operands);
   [&]<std::size_t... stage>(std::index_sequence<stage...>) {
     static_cast<void>((StageOf<chain.stages[stage].kind>::run(machine, chain.stages[stage]) && ...));

@@ -108,7 +108,7 @@ template <class Real>
 }
 
 /// Steps 1 and 2: what one operand adds to the sum.
-[[nodiscard]] constexpr std::int64_t value_of(const SumArithmetic& rule, const ResolvedSum::Term& term, std::int64_t code) noexcept {
+[[nodiscard]] constexpr std::int64_t value_of(const SumArithmetic& rule, const ResolvedSum::Term& term, std::int64_t code) {
   return narrow_saturate(Int128{term.sign} * finish(rule.operand.chain, code - term.zero_point, term.rescale), 64);
 }
 

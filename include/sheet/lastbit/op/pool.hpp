@@ -34,7 +34,7 @@
 namespace lastbit {
 
 /// What the operand chain of step 1 takes, where there is one.
-[[nodiscard]] constexpr RescaleOperands term_operands(const SumArithmetic& rule, double in, double out, std::int64_t count) noexcept {
+[[nodiscard]] constexpr RescaleOperands term_operands(const SumArithmetic& rule, double in, double out, std::int64_t count) {
   return {.scale = encode(rule.operand.scale, effective_scale(rule.operand, one_operand(in, 1, out, count))), .count = count};
 }
 
@@ -43,14 +43,14 @@ class Average {
  public:
   /// `in`, `out`: scales of input and output; `registers` in place of what the rule makes of them.
   constexpr Average(const SumArithmetic& rule, double in, double out, std::int64_t count, RescaleOperands output = {},
-                    const std::optional<EncodedScale>& registers = {}) noexcept
+                    const std::optional<EncodedScale>& registers = {})
       : rule_(&rule), operands_(output) {
     operands_.scale = registers ? *registers : encode(rule.output.scale, effective_scale(rule.output, one_operand(in, 1, out, count)));
     operands_.count = count;
   }
   [[nodiscard]] constexpr const RescaleOperands& operands() const noexcept { return operands_; }
   /// Of a sum as step 1 leaves it.
-  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t sum) const noexcept { return finish(rule_->output.chain, sum, operands_); }
+  [[nodiscard]] constexpr std::int64_t operator()(std::int64_t sum) const { return finish(rule_->output.chain, sum, operands_); }
 
  private:
   const SumArithmetic* rule_;

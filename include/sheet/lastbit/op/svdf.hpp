@@ -32,7 +32,7 @@ struct SvdfShape {
 
 /// Steps 2 and 3: the sum of products of two rows of equal length, term by term.
 [[nodiscard]] constexpr Accumulator sum_of_products(std::span<const std::int64_t> a, std::span<const std::int64_t> b,
-                                                    const AccumulatorRule& rule) noexcept {
+                                                    const AccumulatorRule& rule) {
   Accumulator sum(rule, 0);
   for (std::size_t i = 0; i < a.size(); ++i) sum.add(a[i] * b[i]);
   return sum;
@@ -45,7 +45,7 @@ constexpr void forget_oldest(std::span<std::int64_t> row) noexcept {
 
 /// Step 4.
 [[nodiscard]] constexpr Accumulator sum_of_filters(std::int64_t bias, std::span<const std::int64_t> time_sums,
-                                                   const AccumulatorRule& rule) noexcept {
+                                                   const AccumulatorRule& rule) {
   Accumulator sum(rule, bias);
   for (const std::int64_t term : time_sums) sum.add(term);
   return sum;

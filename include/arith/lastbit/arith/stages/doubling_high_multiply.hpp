@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "lastbit/arith/stages/shift_amount.hpp"
 #include "lastbit/arith/stages/stage.hpp"
 
 namespace lastbit {
@@ -28,7 +29,10 @@ struct StageOf<StageKind::doubling_high_multiply> {
   };
   template <class Machine>
   static constexpr bool run(Machine& machine, const Stage& stage) {
-    const auto factor = [](const RescaleOperands& operands) { return operands.scale.multiplier; };
+    const auto factor = [](const RescaleOperands& operands) {
+      require_multiplier(operands.scale);
+      return operands.scale.multiplier;
+    };
     const auto amount = [&](const RescaleOperands&, int) { return stage.bits - 1; };
     return machine.multiply(factor) && machine.shift_right(amount, stage.rounding) && machine.narrow(stage.bits, Overflow::saturate);
   }

@@ -15,8 +15,9 @@ namespace stage {
 }
 }  // namespace stage
 
-[[nodiscard]] constexpr double float_product(std::int64_t value, ProductArithmetic arithmetic, const EncodedScale& scale) noexcept {
+[[nodiscard]] constexpr double float_product(std::int64_t value, ProductArithmetic arithmetic, const EncodedScale& scale) {
   if (arithmetic == ProductArithmetic::f64) return static_cast<double>(value) * scale.real_f64;
+  if (arithmetic != ProductArithmetic::f32) refuse_unstated("stage", "arithmetic");
   const float product = static_cast<float>(value) * scale.real_f32;
   return static_cast<double>(product);
 }

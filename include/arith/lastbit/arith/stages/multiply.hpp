@@ -25,7 +25,8 @@ struct NarrowedMultiplier {
 };
 
 /// Drops low bits until `bits` of the significant bits remain; a carry beyond them saturates.
-[[nodiscard]] constexpr NarrowedMultiplier narrow_multiplier(const EncodedScale& scale, int bits, Rounding rounding) noexcept {
+[[nodiscard]] constexpr NarrowedMultiplier narrow_multiplier(const EncodedScale& scale, int bits, Rounding rounding) {
+  require_multiplier(scale);
   const int dropped = scale.significant_bits - bits;
   if (bits == 0 || dropped <= 0) return {scale.multiplier, scale.fraction_bits};
   const std::int64_t largest = (std::int64_t{1} << bits) - 1;

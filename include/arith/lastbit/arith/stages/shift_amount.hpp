@@ -19,7 +19,15 @@
 
 namespace lastbit {
 
-[[nodiscard]] constexpr int shift_amount(const Stage& stage, const RescaleOperands& operands, int fraction_bits) noexcept {
+/// Refuses a scale that has been encoded in float alone, where a stage reads more of it.
+constexpr void require_multiplier(const EncodedScale& scale) {
+  if (scale.significant_bits == 0) refuse_unstated("scale", "significant_bits");
+}
+
+[[nodiscard]] constexpr int shift_amount(const Stage& stage, const RescaleOperands& operands, int fraction_bits) {
+  const bool reads_scale =
+      stage.amount != ShiftAmount::constant && stage.amount != ShiftAmount::fraction && stage.amount != ShiftAmount::converter;
+  if (reads_scale) require_multiplier(operands.scale);
   const int exponent = operands.scale.exponent;
   switch (stage.amount) {
     case ShiftAmount::negative_exponent: return std::max(-exponent, 0);
@@ -37,7 +45,7 @@ namespace lastbit {
 }
 
 /// The fraction bits that the shift leaves, negative if it went before the multiply; and those after a multiplier of `added` of them.
-[[nodiscard]] constexpr int fraction_after_shift(const Stage& stage, const RescaleOperands& operands, int fraction_bits) noexcept {
+[[nodiscard]] constexpr int fraction_after_shift(const Stage& stage, const RescaleOperands& operands, int fraction_bits) {
   return stage.amount == ShiftAmount::excess ? -shift_amount(stage, operands, fraction_bits) : 0;
 }
 [[nodiscard]] constexpr int fraction_after_multiply(int fraction_bits, int added) noexcept { return std::min(fraction_bits, 0) + added; }
@@ -54,7 +62,7 @@ namespace lastbit {
   return stage.amount == ShiftAmount::constant || stage.amount == ShiftAmount::converter ? ScaleUse::none : ScaleUse::exponent;
 }
 
-[[nodiscard]] constexpr int places_after_shift(const Stage& stage, const RescaleOperands& operands, const BinaryPlaces& before) noexcept {
+[[nodiscard]] constexpr int places_after_shift(const Stage& stage, const RescaleOperands& operands, const BinaryPlaces& before) {
   return before.places - shift_amount(stage, operands, before.fraction_before);
 }
 

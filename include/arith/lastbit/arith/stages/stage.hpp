@@ -40,6 +40,7 @@
 #include "lastbit/arith/rounding.hpp"
 #include "lastbit/arith/scale_segment.hpp"
 #include "lastbit/arith/table.hpp"
+#include "lastbit/arith/unstated.hpp"
 
 namespace lastbit {
 
@@ -58,17 +59,18 @@ enum class ShiftAmount : std::uint8_t { remaining, negative_exponent, constant, 
 /// In which float type a stage multiplies.
 enum class ProductArithmetic : std::uint8_t { f64, f32 };
 
-/// A rule: a constant of the device. What a layer brings comes in through RescaleOperands.
+/// A rule: a constant of the device. What a layer brings comes in through RescaleOperands. A member that the kind reads must be stated; the others stay as
+/// they are here.
 struct Stage {
   StageKind kind = StageKind::clamp;
-  Rounding rounding = Rounding::floor;
-  Overflow overflow = Overflow::saturate;
+  Rounding rounding = unstated<Rounding>;
+  Overflow overflow = unstated<Overflow>;
   std::uint8_t bits = 0;
   ShiftAmount amount = ShiftAmount::remaining;
   std::uint8_t constant = 0;
   std::uint8_t limit = 0;  ///< largest shift, read by excess and rest; most segments
-  ProductArithmetic arithmetic = ProductArithmetic::f32;
-  RoundingStep step = RoundingStep::up;
+  ProductArithmetic arithmetic = unstated<ProductArithmetic>;
+  RoundingStep step = unstated<RoundingStep>;
 
   friend constexpr bool operator==(const Stage&, const Stage&) = default;
 };

@@ -35,7 +35,10 @@ struct StageOf<StageKind::two_term_shift> {
   };
   template <class Machine>
   static constexpr bool run(Machine& machine, const Stage& stage) {
-    const auto factor = [](const RescaleOperands& operands) { return two_term_factor(operands.scale.multiplier); };
+    const auto factor = [](const RescaleOperands& operands) {
+      require_multiplier(operands.scale);
+      return two_term_factor(operands.scale.multiplier);
+    };
     const auto point = [](const RescaleOperands& operands, int fraction) {
       return fraction_after_multiply(fraction, operands.scale.fraction_bits);
     };

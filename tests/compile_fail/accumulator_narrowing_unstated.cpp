@@ -1,0 +1,14 @@
+// Copyright lastbit authors.
+// SPDX-License-Identifier: Apache-2.0
+//
+// A sum of which nobody has said when its width is looked at.
+#include "lastbit/arith/accumulator.hpp"
+
+using namespace lastbit;
+#ifdef LASTBIT_VALID
+constexpr AccumulatorRule rule{.bits = 8, .overflow = Overflow::wrap, .when = NarrowingPoint::every_add};
+#else
+constexpr AccumulatorRule rule{.bits = 8, .overflow = Overflow::wrap};
+#endif
+constexpr auto sum = Accumulator(rule, 300).result();
+static_assert(sum == 44);
