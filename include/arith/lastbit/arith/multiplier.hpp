@@ -228,7 +228,9 @@ constexpr void require_stated(const ScaleEncoding& rule) {
   EncodedScale encoded{0, bits, fraction_bits_of(rule), 0, static_cast<float>(real), real};
   const Decomposed parts = decompose(real);
   if (parts.significand == 0) return encoded;
-  std::int64_t multiplier = shift_right(parts.significand, FloatFormat<double>::precision - bits, rule.rounding);
+  // unit_of_pair states no rounding: it cuts bits off (multiple_of_unit)
+  const Rounding rounding = rule.normalization == Normalization::unit_of_pair ? Rounding::floor : rule.rounding;
+  std::int64_t multiplier = shift_right(parts.significand, FloatFormat<double>::precision - bits, rounding);
   if (rule.added == MultiplierAddend::one) ++multiplier;
   int scale_of_multiplier = parts.exponent + FloatFormat<double>::precision - bits;
   if (multiplier >= std::int64_t{1} << bits) {  // it has come to the next power of two
