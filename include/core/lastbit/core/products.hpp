@@ -256,8 +256,8 @@ template <Code Y>
   require_scale(out, layer.operation);
   require(!sums_codes(sum.accumulator) || sums_kernels(sum.accumulator) || layer.weight_zero == 0, layer.operation,
           "the device's partial sums of codes need weights with zero point 0");
-  require(conv == nullptr || !layer.per_channel() || stated(conv->per_channel, "convolution", "per_channel") != PerChannelLowering::refused, layer.operation,
-          "the device states no arithmetic for a scale per channel");
+  require(conv == nullptr || !layer.per_channel() || stated(conv->per_channel, "convolution", "per_channel") != PerChannelLowering::refused,
+          layer.operation, "the device states no arithmetic for a scale per channel");
   const ReadyLayer with = ready(layer, sum, conv);
   const Chain& chain = with.output.chain;
   const Finish<Y>& by = chain == sum.output.chain ? known : finish_given<Y>;
