@@ -80,6 +80,28 @@ TEST_CASE("core: what a device lacks, or a layer leaves out, is named") {
   CHECK(refusal([&] { return add(vipnano_v8, x, View(kernel, {4}), {.scale = 1}); }) == "add: 1x2x2x2 and 4 do not broadcast");
 }
 
+TEST_CASE("core: a rule that a policy leaves out is refused while a program runs, in words too") {
+  const View x(codes, {1, 2, 2, 2}, 0.5), w(kernel, {2, 1, 1, 2}, 0.25);
+  const auto refused = [&](const auto& leave_out) {
+    Backend mine = vipnano_v8;
+    leave_out(mine.conv.i8.sum);
+    return refusal([&] { return conv2d(mine, x, w, {}, {.scale = 0.5}).scale; });
+  };
+  const auto names = [](const std::string& text, const char* rule) {
+    return text.find(std::string(rule) + " is not stated") != std::string::npos;
+  };
+  CHECK(names(refused([](SumArithmetic& sum) { sum.accumulator.overflow = unstated<Overflow>; }), "overflow"));
+  CHECK(names(refused([](SumArithmetic& sum) {
+                sum.output.chain = {stage::multiply(), Stage{.kind = StageKind::shift_right}, stage::add_zero_point(), stage::clamp()};
+              }),
+              "rounding"));
+  CHECK(names(refused([](SumArithmetic& sum) {
+                sum.output.chain = {stage::multiply(), stage::shift_right(Rounding::floor), Stage{.kind = StageKind::narrow, .bits = 16},
+                                    stage::add_zero_point(), stage::clamp()};
+              }),
+              "overflow"));
+}
+
 TEST_CASE("core: chains in words compute what they do in 128 bits") {
   check_words<vipnano_v8.conv.i8>();
   check_words<vipnano_v7.conv.i8>();

@@ -146,48 +146,52 @@ class WordBlock {
 };
 
 /// The machine over the least and the largest value: a step that it has keeps all between them within 2^62, where a word holds what rounding adds.
+/// It refuses a rule that is not stated, so that blocks need not ask.
 class WordRange {
  public:
   constexpr WordRange(std::int64_t low, std::int64_t high, const RescaleOperands& operands) noexcept
       : low_(low), high_(high), operands_(&operands) {}
 
-  constexpr bool shift_left(auto&& places) noexcept { return scaled(Int128{1} << places(*operands_)); }
-  constexpr bool multiply(auto&& factor) noexcept { return scaled(factor(*operands_)); }
-  constexpr bool shift_right(auto&& amount, Rounding rounding) noexcept {
+  constexpr bool shift_left(auto&& places) { return scaled(Int128{1} << places(*operands_)); }
+  constexpr bool multiply(auto&& factor) { return scaled(factor(*operands_)); }
+  constexpr bool shift_right(auto&& amount, Rounding rounding) {
+    stated(rounding, "shift_right", "rounding");
     const int places = amount(*operands_, fraction_bits_);
     if (places < 0) return places > -62 && scaled(Int128{1} << -places);
     return places <= 62 && put(lastbit::shift_right(low_, places, rounding), lastbit::shift_right(high_, places, rounding));
   }
-  constexpr bool add(auto&& addend) noexcept {
+  constexpr bool add(auto&& addend) {
     const Int128 each = addend(*operands_, fraction_bits_);
     return added(each, each);
   }
-  constexpr bool add_by_sign(auto&& addends) noexcept {
+  constexpr bool add_by_sign(auto&& addends) {
     const auto [above, below] = addends(*operands_, fraction_bits_);
     return added(std::min(above, below), std::max(above, below));
   }
-  constexpr bool add_and_narrow(auto&& addend, int bits, Overflow overflow) noexcept { return add(addend) && narrow(bits, overflow); }
-  constexpr bool narrow(int bits, Overflow overflow) noexcept {
+  constexpr bool add_and_narrow(auto&& addend, int bits, Overflow overflow) { return add(addend) && narrow(bits, overflow); }
+  constexpr bool narrow(int bits, Overflow overflow) {
+    stated(overflow, "narrow", "overflow");
     if (overflow == Overflow::exact || (fits_width(low_, bits) && fits_width(high_, bits))) return true;
     if (overflow == Overflow::wrap) return put(min_of_width(bits), max_of_width(bits));
     return put(narrow_saturate(low_, bits), narrow_saturate(high_, bits));
   }
-  constexpr bool clamp(auto&& bounds) noexcept {
+  constexpr bool clamp(auto&& bounds) {
     const StageBounds within = bounds(*operands_);
     return within.low <= within.high && put(std::clamp(low_, within.low, within.high), std::clamp(high_, within.low, within.high));
   }
-  constexpr bool scale_in_float(auto&& real, Rounding rounding) noexcept {
+  constexpr bool scale_in_float(auto&& real, Rounding rounding) {
+    stated(rounding, "stage", "rounding");
     const auto end = [&](Int128 v) { return Int128{round_to_integer(real(static_cast<std::int64_t>(v), *operands_), rounding)}; };
     const Int128 low = end(low_), high = end(high_), most = max_of_width(62);
     return low >= -most && high <= most && put(low, high);
   }
-  constexpr bool divide(auto&& divisor, Rounding rounding) noexcept {
+  constexpr bool divide(auto&& divisor, Rounding rounding) {
     const Int128 by = divisor(*operands_);
     return by > 0 && put(lastbit::divide(low_, by, rounding), lastbit::divide(high_, by, rounding));
   }
-  constexpr bool piecewise(auto&& acts, auto&&, auto&&) noexcept { return !acts(*operands_); }
-  constexpr bool look_up(auto&&) noexcept { return false; }
-  constexpr bool binary_point(auto&& fraction_bits) noexcept {
+  constexpr bool piecewise(auto&& acts, auto&&, auto&&) { return !acts(*operands_); }
+  constexpr bool look_up(auto&&) { return false; }
+  constexpr bool binary_point(auto&& fraction_bits) {
     fraction_bits_ = fraction_bits(*operands_, fraction_bits_);
     return true;
   }
