@@ -35,7 +35,7 @@ Side requantize_side(const char* name, Requantize requantize) {
             constexpr std::size_t count = 32768;
             std::mt19937 random(7);
             const auto sums = std::make_shared<std::vector<std::int32_t>>(count);
-            for (std::int32_t& sum : *sums) sum = static_cast<std::int32_t>(narrow_wrap(std::int64_t{random()}, 22));
+            for (std::int32_t& sum : *sums) sum = static_cast<std::int32_t>(narrow_wrap(static_cast<std::int64_t>(random()), 22));
             const auto codes = std::make_shared<std::vector<std::int8_t>>(count);
             const auto run = [=] {
               requantize(*sums, *codes);

@@ -14,8 +14,10 @@
 #include "support/paths.hpp"
 #include "support/refusal.hpp"
 
-namespace lastbit::test {
+namespace lastbit {
 namespace {
+
+using namespace test;
 
 std::string digits_file() { return (source_directory() / "examples/digits/model.json").string(); }
 
@@ -73,4 +75,4 @@ TEST_CASE("a network that is not there, and a device that is not known, are name
   CHECK(no_device->says("did you mean 'imx8mp'"));
 }
 
-}  // namespace lastbit::test
+}  // namespace lastbit

@@ -160,7 +160,7 @@ TEST_CASE("a proof bounds the sums that cross terms join") {
   std::mt19937_64 random(11);
   for (const Sizes& sizes : every_size) {
     const KpuLayer layer = random_layer(sizes, random);
-    const ProveReport proof = prove(layer.model, {"k210", "", k210, {}, {}}, {});
+    const ProveReport proof = prove(layer.model, k210, {});
     REQUIRE(proof.layers.size() == 1);
     const SumRange range = proof.layers[0].sums();
     CHECK(range.lower < range.upper);
