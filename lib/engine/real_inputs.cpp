@@ -55,8 +55,7 @@ std::vector<RealInput> real_inputs(const Model& model, const Device& device, std
   for (std::size_t i = 0; i < inputs.size() && i < model.inputs.size(); ++i) {
     const ModelTensor& tensor = model.tensor(model.inputs[i]);
     const bool is_real = inputs[i].type() == ElementType::float32 && is_integer(tensor.type) && tensor.quantization.present();
-    const auto values = inputs[i].values<float>();
-    if (is_real && !values.empty()) found.push_back(real_input(tensor, values));
+    if (is_real && !inputs[i].bytes().empty()) found.push_back(real_input(tensor, inputs[i].values<float>()));
   }
   return found;
 }

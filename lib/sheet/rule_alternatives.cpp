@@ -80,4 +80,27 @@ std::vector<std::string> every_alternative(const Backend& backend, std::string_v
   return found;
 }
 
+std::vector<RuleValue> completions(const Backend& backend, std::string_view path, std::string_view value) {
+  if (!path.ends_with(".kind")) return {};
+  Backend changed = backend;
+  try {
+    replace_rule(changed, path, value);
+  } catch (const Error&) {
+    return {};
+  }
+  const Rule* const kind = find_rule(changed, path);
+  if (kind == nullptr) return {};
+  const Rule* missing = nullptr;
+  for (const Rule& rule : ReachedRules(changed, Reach::read, rule_table()[kind->owner])) {
+    if (rule.type->kind != RuleType::Kind::enumeration || rule.type->load(address(changed, rule)) < std::ssize(rule.type->names)) continue;
+    if (missing != nullptr) return {};
+    missing = &rule;
+  }
+  std::vector<RuleValue> found;
+  if (missing != nullptr) {
+    for (const std::string_view name : missing->type->names) found.push_back({missing->path, std::string(name)});
+  }
+  return found;
+}
+
 }  // namespace lastbit

@@ -28,4 +28,12 @@ namespace lastbit {
 /// As alternatives(), but of a number with few values, such as a width in bits, every one with which the backend fits together.
 [[nodiscard]] std::vector<std::string> every_alternative(const Backend& backend, std::string_view path);
 
+/// A rule that takes a value.
+struct RuleValue {
+  std::string path, value;
+};
+/// Where the rule at `path`, a stage's kind, becomes `value` and the stage then reads one rule that nobody states: each value of that rule. Empty
+/// where nothing is left to be stated, or more than one rule.
+[[nodiscard]] std::vector<RuleValue> completions(const Backend& backend, std::string_view path, std::string_view value);
+
 }  // namespace lastbit

@@ -39,6 +39,7 @@ std::string path_of_places(const std::vector<std::string>& places) {
 std::vector<Candidate> in_several_operations(const std::vector<Candidate>& singles) {
   std::map<std::pair<std::string, std::string>, Candidate::Setting> by_rule;
   for (const Candidate& single : singles) {
+    if (single.settings.size() != 1) continue;
     const Candidate::Setting& setting = single.settings[0];
     const std::string any = in_any_operation(setting.path);
     if (any == setting.path) continue;
@@ -88,7 +89,12 @@ std::vector<Candidate> single_candidates(const Backend& backend, const std::vect
   for (const RuleText& rule : rules) {
     const bool is_below = std::ranges::any_of(prefixes, [&](const std::string& prefix) { return covers(prefix, rule.path); });
     if (!is_below) continue;
-    for (const std::string& value : every_alternative(backend, rule.path)) found.push_back({{{rule.path, rule.value, value, {rule.path}}}});
+    for (const std::string& value : every_alternative(backend, rule.path)) {
+      const Candidate::Setting setting{rule.path, rule.value, value, {rule.path}};
+      const std::vector<RuleValue> others = completions(backend, rule.path, value);
+      if (others.empty()) found.push_back({{setting}});
+      for (const RuleValue& other : others) found.push_back({{setting, {other.path, "unstated", other.value, {other.path}}}});
+    }
   }
   if (prefixes.size() < 2) return found;
   const std::vector<Candidate> several = in_several_operations(found);

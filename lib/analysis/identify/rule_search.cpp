@@ -61,11 +61,14 @@ std::vector<Seed> seeds_for(const std::vector<const IdentifyPair*>& pairs) {
 struct Step {
   std::string path, value;
   std::size_t known = 0;  ///< of a structure: its number among the known ones of its type
+  RuleValue other{};      ///< of a stage's kind: the rule that must be stated with it
 };
 
 void take(const Step& step, Backend& backend) {
-  if (!step.value.empty()) return replace_rule(backend, step.path, step.value);
-  if (auto* const rescale = structure_at<RescaleRule>(backend, step.path)) {
+  if (!step.value.empty()) {
+    replace_rule(backend, step.path, step.value);
+    if (!step.other.path.empty()) replace_rule(backend, step.other.path, step.other.value);
+  } else if (auto* const rescale = structure_at<RescaleRule>(backend, step.path)) {
     const Ratio by = rescale->by;
     *rescale = known_rules<RescaleRule>()[step.known];
     rescale->by = by;  // what the layer brings stays
@@ -76,7 +79,7 @@ void take(const Step& step, Backend& backend) {
 
 template <class T>
 void add_swaps(const std::string& path, std::vector<Step>& steps) {
-  for (std::size_t i = 0; i < known_rules<T>().size(); ++i) steps.push_back({path, "", i});
+  for (std::size_t i = 0; i < known_rules<T>().size(); ++i) steps.push_back({path, "", i, {}});
 }
 
 bool is_below(const std::vector<std::string>& paths, const std::string& rule) {
@@ -88,8 +91,12 @@ std::vector<Step> value_steps(const Backend& backend, const std::vector<std::str
   std::vector<Step> steps;
   for (const RuleText& rule : list_rules(backend)) {
     if (!is_below(paths, rule.path) || rule.path.ends_with("chain.size")) continue;
-    for (const std::string& value : values_beside(backend, rule.path))
-      if (value != rule.value) steps.push_back({rule.path, value});
+    for (const std::string& value : values_beside(backend, rule.path)) {
+      if (value == rule.value) continue;
+      std::vector<RuleValue> others = completions(backend, rule.path, value);
+      if (others.empty()) others.emplace_back();
+      for (RuleValue& other : others) steps.push_back({rule.path, value, 0, std::move(other)});
+    }
   }
   return steps;
 }
@@ -235,7 +242,7 @@ class Walk {
         const auto above = tried.upper_bound(*whole(value));
         if (above == tried.begin() || above == tried.end()) continue;
         const auto below = std::prev(above);
-        if (below->first != *whole(value) && below->second != above->second) try_step(from, {path, value});
+        if (below->first != *whole(value) && below->second != above->second) try_step(from, {path, value, 0, {}});
       }
     }
   }
