@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <typeinfo>
 
 #include "lastbit/error.hpp"
 #include "sheet/rule_table.hpp"
@@ -80,27 +81,22 @@ std::vector<std::string> every_alternative(const Backend& backend, std::string_v
   return found;
 }
 
-std::vector<RuleValue> completions(const Backend& backend, std::string_view path, std::string_view value) {
-  if (!path.ends_with(".kind")) return {};
+std::optional<RuleValue> completion(const Backend& backend, std::string_view path, std::string_view value) {
+  const Rule* const before = find_rule(backend, path);
+  if (before == nullptr || *rule_table()[before->owner].type->type != typeid(Stage)) return std::nullopt;
   Backend changed = backend;
   try {
     replace_rule(changed, path, value);
   } catch (const Error&) {
-    return {};
+    return std::nullopt;
   }
-  const Rule* const kind = find_rule(changed, path);
-  if (kind == nullptr) return {};
   const Rule* missing = nullptr;
-  for (const Rule& rule : ReachedRules(changed, Reach::read, rule_table()[kind->owner])) {
+  for (const Rule& rule : ReachedRules(changed, Reach::read, rule_table()[before->owner])) {
     if (rule.type->kind != RuleType::Kind::enumeration || rule.type->load(address(changed, rule)) < std::ssize(rule.type->names)) continue;
-    if (missing != nullptr) return {};
+    if (missing != nullptr) return std::nullopt;
     missing = &rule;
   }
-  std::vector<RuleValue> found;
-  if (missing != nullptr) {
-    for (const std::string_view name : missing->type->names) found.push_back({missing->path, std::string(name)});
-  }
-  return found;
+  return missing == nullptr ? std::nullopt : std::optional(RuleValue{missing->path, std::string(missing->type->names[0])});
 }
 
 }  // namespace lastbit

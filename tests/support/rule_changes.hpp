@@ -68,7 +68,6 @@ inline bool accepts(const Backend& backend, const std::string& path, const std::
   Backend changed = backend;
   try {
     set_rule(changed, path, value);
-    require_stated(changed);
   } catch (const Error&) {
     return false;
   }

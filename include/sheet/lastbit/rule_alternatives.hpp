@@ -4,6 +4,7 @@
 // What a rule could be instead: the one-rule neighbours of a backend.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,8 @@ namespace lastbit {
 struct RuleValue {
   std::string path, value;
 };
-/// Where the rule at `path`, a stage's kind, becomes `value` and the stage then reads one rule that nobody states: each value of that rule. Empty
-/// where nothing is left to be stated, or more than one rule.
-[[nodiscard]] std::vector<RuleValue> completions(const Backend& backend, std::string_view path, std::string_view value);
+/// Where a stage reads one rule that nobody states once its rule at `path` has that value: that rule with the first of its values. Nothing where all
+/// is stated, or more than one rule is not.
+[[nodiscard]] std::optional<RuleValue> completion(const Backend& backend, std::string_view path, std::string_view value);
 
 }  // namespace lastbit

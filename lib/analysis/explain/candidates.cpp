@@ -91,9 +91,9 @@ std::vector<Candidate> single_candidates(const Backend& backend, const std::vect
     if (!is_below) continue;
     for (const std::string& value : every_alternative(backend, rule.path)) {
       const Candidate::Setting setting{rule.path, rule.value, value, {rule.path}};
-      const std::vector<RuleValue> others = completions(backend, rule.path, value);
-      if (others.empty()) found.push_back({{setting}});
-      for (const RuleValue& other : others) found.push_back({{setting, {other.path, "unstated", other.value, {other.path}}}});
+      const std::optional<RuleValue> other = completion(backend, rule.path, value);
+      if (other) found.push_back({{setting, {other->path, "unstated", other->value, {other->path}}}});
+      else found.push_back({{setting}});
     }
   }
   if (prefixes.size() < 2) return found;

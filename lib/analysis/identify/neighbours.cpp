@@ -109,20 +109,16 @@ void each_neighbour(const ConvArithmetic& arithmetic, const Deadline& deadline, 
     for (const std::string& value : every_value_beside(backend, rule.path)) {
       if (deadline.passed()) return;
       if (value == rule.value) continue;
-      const std::string change = rule.path.substr(prefix.size()) + " " + rule.value + " -> " + value;
-      const auto make = [&](const RuleValue* other) {
-        try {
-          replace_rule(backend, rule.path, value);
-          if (other != nullptr) replace_rule(backend, other->path, other->value);
-          check_widths(backend, device);
-          visit(backend.conv.i8, other == nullptr ? change : change + " with " + other->path.substr(prefix.size()) + " " + other->value);
-        } catch (const Error&) {  // a value that the rule, or those beside it, do not take
-        }
-        backend.conv.i8 = arithmetic;
-      };
-      const std::vector<RuleValue> others = completions(device, rule.path, value);
-      if (others.empty()) make(nullptr);
-      for (const RuleValue& other : others) make(&other);
+      const std::optional<RuleValue> other = completion(device, rule.path, value);
+      try {
+        replace_rule(backend, rule.path, value);
+        if (other) replace_rule(backend, other->path, other->value);
+        check_widths(backend, device);
+        visit(backend.conv.i8, rule.path.substr(prefix.size()) + " " + rule.value + " -> " + value +
+                                   (other ? " with " + other->path.substr(prefix.size()) + " " + other->value : ""));
+      } catch (const Error&) {  // a value that the rule, or those beside it, do not take
+      }
+      backend.conv.i8 = arithmetic;
     }
   }
 }

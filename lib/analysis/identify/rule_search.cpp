@@ -60,14 +60,14 @@ std::vector<Seed> seeds_for(const std::vector<const IdentifyPair*>& pairs) {
 /// One step of a walk: a rule takes another of its values, or a structure becomes one that is known from elsewhere.
 struct Step {
   std::string path, value;
-  std::size_t known = 0;  ///< of a structure: its number among the known ones of its type
-  RuleValue other{};      ///< of a stage's kind: the rule that must be stated with it
+  std::size_t known = 0;             ///< of a structure: its number among the known ones of its type
+  std::optional<RuleValue> other{};  ///< the rule that its stage reads then, and that nobody states
 };
 
 void take(const Step& step, Backend& backend) {
   if (!step.value.empty()) {
     replace_rule(backend, step.path, step.value);
-    if (!step.other.path.empty()) replace_rule(backend, step.other.path, step.other.value);
+    if (step.other) replace_rule(backend, step.other->path, step.other->value);
   } else if (auto* const rescale = structure_at<RescaleRule>(backend, step.path)) {
     const Ratio by = rescale->by;
     *rescale = known_rules<RescaleRule>()[step.known];
@@ -93,9 +93,7 @@ std::vector<Step> value_steps(const Backend& backend, const std::vector<std::str
     if (!is_below(paths, rule.path) || rule.path.ends_with("chain.size")) continue;
     for (const std::string& value : values_beside(backend, rule.path)) {
       if (value == rule.value) continue;
-      std::vector<RuleValue> others = completions(backend, rule.path, value);
-      if (others.empty()) others.emplace_back();
-      for (RuleValue& other : others) steps.push_back({rule.path, value, 0, std::move(other)});
+      steps.push_back({rule.path, value, 0, completion(backend, rule.path, value)});
     }
   }
   return steps;
