@@ -12,6 +12,9 @@
 namespace lastbit {
 namespace {
 
+/// What a rule is that nobody states: no text of a value.
+constexpr const char* unstated_text = "unstated";
+
 /// What a stage is, how many there are, and what an exponent may be: devices seldom differ in these alone.
 bool is_seldom(const std::string& path) {
   return path.ends_with(".kind") || path.ends_with("chain.size") || path.ends_with(".min_exponent") || path.ends_with(".max_exponent");
@@ -92,7 +95,7 @@ std::vector<Candidate> single_candidates(const Backend& backend, const std::vect
     for (const std::string& value : every_alternative(backend, rule.path)) {
       const Candidate::Setting setting{rule.path, rule.value, value, {rule.path}};
       const std::optional<RuleValue> other = completion(backend, rule.path, value);
-      if (other) found.push_back({{setting, {other->path, "unstated", other->value, {other->path}}}});
+      if (other) found.push_back({{setting, {other->path, unstated_text, other->value, {other->path}}}});
       else found.push_back({{setting}});
     }
   }
@@ -133,7 +136,7 @@ RuleChange change_of(const Candidate& candidate) {
   const Candidate::Setting& second = candidate.settings[1];
   const bool together = owner(first.path) == owner(second.path);
   return {first.path + " with " + (together ? last_component(second.path) : second.path),
-          first.from + " with " + second.from + " -> " + first.to + " with " + second.to,
+          first.from + (second.from == unstated_text ? "" : " with " + second.from) + " -> " + first.to + " with " + second.to,
           {first.path, second.path}};
 }
 
