@@ -13,6 +13,7 @@
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/damaged_dump.hpp"
+#include "support/rule_changes.hpp"
 #include "support/two_convolutions.hpp"
 #include "support/two_devices.hpp"
 
@@ -57,8 +58,7 @@ TEST_CASE("explain a dump: the rule that was changed is named, and what is named
         if (layer.differing == 0) continue;
         CHECK(names(layer, one.rule, one.value));
         for (const RuleChange& change : layer.explanations) {
-          SpecSheet named = base;
-          set_rule(named.backend, change.name, change.what.substr(change.what.find("-> ") + 3));
+          const SpecSheet named = with(base, settings_of(change));
           CHECK(explain_dump(network.model, dump, named, {}, {.layer = layer.name}).layers.at(0).differing == 0);
         }
       }
@@ -100,8 +100,7 @@ TEST_CASE("explain a dump: every width is tried, and one value must explain all 
       for (const DumpVerdict& layer : report.layers) {
         if (layer.differing > 0) CHECK(names(layer, rule, value));
         for (const RuleChange& change : layer.explanations) {
-          SpecSheet named = base;
-          set_rule(named.backend, change.rules[0], change.what.substr(change.what.find("-> ") + 3));
+          const SpecSheet named = with(base, settings_of(change));
           for (const DumpVerdict& other : explain_dump(network.model, board(network, base, rule, value), named, {}).layers)
             CHECK(other.differing == 0);
         }

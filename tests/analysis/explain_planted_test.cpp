@@ -20,6 +20,7 @@
 #include "lastbit/shrink.hpp"
 #include "model/operation_signature.hpp"
 #include "support/catch.hpp"
+#include "support/rule_changes.hpp"
 
 using namespace lastbit;
 using namespace lastbit::test;
@@ -93,9 +94,7 @@ void judge_dump(const ShrunkCase& shrunk, const Planted& planted, Tally& tally) 
   bool is_named = false, holds = true;
   for (const RuleChange& change : verdict.explanations) {
     is_named = is_named || (change.name == planted.path && change.what == planted.from + " -> " + planted.to);
-    if (change.rules.size() != 1) continue;
-    SpecSheet named = planted.base;
-    set_rule(named.backend, change.rules[0], change.what.substr(change.what.find("-> ") + 3));
+    const SpecSheet named = with(planted.base, settings_of(change));
     holds = holds && run_named(shrunk.model, named, shrunk.inputs).find(output)->values == dump.find(output)->values;
   }
   const bool others = !verdict.explanations.empty() || !verdict.backends.empty();

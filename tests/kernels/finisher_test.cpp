@@ -305,6 +305,7 @@ Stage random_stage(std::mt19937_64& random) {
   stage.amount = any_of(amounts, random);
   stage.arithmetic = random() % 2 == 0 ? ProductArithmetic::f32 : ProductArithmetic::f64;
   stage.constant = static_cast<std::uint8_t>(random() % 63);
+  stage.step = random() % 2 == 0 ? RoundingStep::up : RoundingStep::away_from_zero;
   return stage;
 }
 

@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "lastbit/error.hpp"
+#include "lastbit/explain.hpp"
 #include "lastbit/ratio_text.hpp"
+#include "lastbit/rule_alternatives.hpp"
 #include "lastbit/rules.hpp"
 
 namespace lastbit::test {
@@ -72,6 +74,44 @@ inline bool accepts(const Backend& backend, const std::string& path, const std::
     return false;
   }
   return changed != backend;
+}
+
+using RuleSettings = std::vector<RuleValue>;
+
+/// "conv.i8.accumulator.bits = 15; "
+inline std::string text_of(const RuleSettings& settings) {
+  std::string text;
+  for (const RuleValue& setting : settings) text += setting.path + " = " + setting.value + "; ";
+  return text;
+}
+
+/// "conv.i8.accumulator.bits with overflow", "32 with wrap -> 15 with saturate", with what `*` and {conv,fully_connected} stand for.
+inline RuleSettings settings_of(const RuleChange& change) {
+  std::string values = change.what.substr(change.what.find(" -> ") + 4);
+  RuleSettings settings;
+  for (const std::string& rule : change.rules) {
+    const std::size_t with = values.find(" with ");
+    const std::string value = values.substr(0, with);
+    if (with != std::string::npos) values = values.substr(with + 6);
+    if (!rule.starts_with("{")) {
+      settings.push_back({rule, value});
+      continue;
+    }
+    const std::size_t end = rule.find('}');
+    for (std::size_t at = 1; at < end;) {
+      const std::size_t comma = std::min(rule.find(',', at), end);
+      settings.push_back({rule.substr(at, comma - at) + rule.substr(end + 1), value});
+      at = comma + 1;
+    }
+  }
+  return settings;
+}
+
+/// `base` with every setting.
+inline SpecSheet with(const SpecSheet& base, const RuleSettings& settings) {
+  SpecSheet changed = base;
+  for (const RuleValue& setting : settings) set_rule(changed.backend, setting.path, setting.value);
+  return changed;
 }
 
 }  // namespace lastbit::test

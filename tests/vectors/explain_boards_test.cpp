@@ -15,6 +15,7 @@
 #include "lastbit/rules.hpp"
 #include "support/catch.hpp"
 #include "support/paths.hpp"
+#include "support/rule_changes.hpp"
 #include "support/two_devices.hpp"
 
 namespace {
@@ -37,45 +38,6 @@ RecordedNetwork read_network(const fs::path& folder) {
   return network;
 }
 
-struct RuleValue {
-  std::string rule, value;
-};
-using RuleValues = std::vector<RuleValue>;
-
-std::string text_of(const RuleValues& settings) {
-  std::string text;
-  for (const RuleValue& setting : settings) text += setting.rule + " = " + setting.value + "; ";
-  return text;
-}
-
-/// "conv.i8.accumulator.bits with overflow", "32 with wrap -> 15 with saturate", with what `*` and {conv,fully_connected} stand for.
-RuleValues settings_of(const RuleChange& change) {
-  std::string values = change.what.substr(change.what.find(" -> ") + 4);
-  RuleValues settings;
-  for (const std::string& rule : change.rules) {
-    const std::size_t with = values.find(" with ");
-    const std::string value = values.substr(0, with);
-    if (with != std::string::npos) values = values.substr(with + 6);
-    if (!rule.starts_with("{")) {
-      settings.push_back({rule, value});
-      continue;
-    }
-    const std::size_t end = rule.find('}');
-    for (std::size_t at = 1; at < end;) {
-      const std::size_t comma = std::min(rule.find(',', at), end);
-      settings.push_back({rule.substr(at, comma - at) + rule.substr(end + 1), value});
-      at = comma + 1;
-    }
-  }
-  return settings;
-}
-
-SpecSheet with(const SpecSheet& base, const RuleValues& settings) {
-  SpecSheet changed = base;
-  for (const RuleValue& setting : settings) set_rule(changed.backend, setting.rule, setting.value);
-  return changed;
-}
-
 class Boards {
  public:
   Boards(const RecordedNetwork& network, const SpecSheet& base) : network_(network), base_(base) {
@@ -94,20 +56,20 @@ class Boards {
   }
 
   /// Two rules of one operation: a width and an enumerator, or two enumerators.
-  [[nodiscard]] std::optional<RuleValues> pair(std::mt19937& random) const {
+  [[nodiscard]] std::optional<RuleSettings> pair(std::mt19937& random) const {
     const auto a = single(random), b = single(random);
-    const auto operation = [](const RuleValue& setting) { return setting.rule.substr(0, setting.rule.find('.')); };
-    const auto is_width = [](const RuleValue& setting) { return setting.rule.ends_with("bits"); };
+    const auto operation = [](const RuleValue& setting) { return setting.path.substr(0, setting.path.find('.')); };
+    const auto is_width = [](const RuleValue& setting) { return setting.path.ends_with("bits"); };
     const auto is_name = [](const RuleValue& setting) {
-      return setting.value.find_first_not_of("-0123456789") != std::string::npos && !setting.rule.ends_with(".by");
+      return setting.value.find_first_not_of("-0123456789") != std::string::npos && !setting.path.ends_with(".by");
     };
-    if (!a || !b || a->rule == b->rule || operation(*a) != operation(*b)) return std::nullopt;
+    if (!a || !b || a->path == b->path || operation(*a) != operation(*b)) return std::nullopt;
     const bool fits = (is_name(*a) && is_name(*b)) || (is_width(*a) && is_name(*b)) || (is_name(*a) && is_width(*b));
-    return fits ? std::optional(RuleValues{*a, *b}) : std::nullopt;
+    return fits ? std::optional(RuleSettings{*a, *b}) : std::nullopt;
   }
 
   /// Nothing where the device cannot run the network.
-  [[nodiscard]] std::optional<SpecSheet> device(const RuleValues& settings) const try {
+  [[nodiscard]] std::optional<SpecSheet> device(const RuleSettings& settings) const try {
     SpecSheet changed = with(base_, settings);
     return check(network_.model, changed.backend).empty() ? std::optional(std::move(changed)) : std::nullopt;
   } catch (const Error&) {
@@ -140,16 +102,16 @@ bool computes(const RecordedNetwork& network, const NamedTrace& dump, const Spec
 }
 
 /// Whether the change says nothing but what was done, of two rules perhaps one that alone decides.
-bool is_of(const RuleValues& named, const RuleValues& made) {
+bool is_of(const RuleSettings& named, const RuleSettings& made) {
   return std::all_of(named.begin(), named.end(), [&](const RuleValue& one) {
     return std::any_of(made.begin(), made.end(), [&](const RuleValue& other) {
-      return one.value == other.value && (one.rule == other.rule || covers(one.rule, other.rule));
+      return one.value == other.value && (one.path == other.path || covers(one.path, other.path));
     });
   });
 }
 
 /// What is named is what was made, or some of what is named is; and all of it computes the dump.
-void check_named(const RecordedNetwork& network, const SpecSheet& base, const RuleValues& made, const NamedTrace& dump, Tally& tally) {
+void check_named(const RecordedNetwork& network, const SpecSheet& base, const RuleSettings& made, const NamedTrace& dump, Tally& tally) {
   const DumpReport report = explain_dump(network.model, dump, base, {});
   ++tally.boards;
   if (!differs(report)) return;
