@@ -143,9 +143,7 @@ Sides placed_sides(const ChosenBackend& a, const ChosenBackend& b, const UsersMo
 }
 
 bool is_refused_for_floats(const Model& model, const Backend& backend) {
-  if (placement_words().allow_float) return false;
-  const SumsOf what = sums_on(model, backend).what;
-  return what == SumsOf::no_device || what == SumsOf::left_to_float;
+  return !placement_words().allow_float && computes_no_sum(model, backend);
 }
 
 bool is_refused_for_floats(const Model& model, const SpecSheet& sheet) {

@@ -137,6 +137,11 @@ NetworkSums sums_on(const Model& model, const Device& device) {
   return sums;
 }
 
+bool computes_no_sum(const Model& model, const Device& device) {
+  const SumsOf what = sums_on(model, device).what;
+  return what == SumsOf::no_device || what == SumsOf::left_to_float;
+}
+
 std::string float_sums_text(const NetworkSums& sums, const std::string& backend) {
   const std::string all = count_of(sums.count, sums.of_products ? "sum" : "operation");
   const std::string own = sums.float16 > 0 ? "float16" : "float32";

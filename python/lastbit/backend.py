@@ -140,20 +140,22 @@ def backends() -> list[BackendInfo]:
     return [BackendInfo(*facts) for facts in _lastbit.backends()]
 
 
-def backend(which, *, rules: Mapping[str, object] | None = None, fallback=(), keep: Mapping | None = None) -> Backend:
+def backend(which, *, rules: Mapping[str, object] | None = None, fallback=(), keep: Mapping | None = None,
+            allow_float: bool = False) -> Backend:
     """A device, to be asked about.
 
     which: a name ("vipnano_v8"), that of a chip ("imx8mp"), a file (.json), a dict as such a file holds, a Device, or a Backend. rules: others than its own, by
     their paths. fallback: backends that compute what the device lacks, as a board's CPU does. keep: {layer, or tuple of layers: backend} that
-    another backend computes in its place; a layer is called by its name or number. Raises Error.
+    another backend computes in its place; a layer is called by its name or number. allow_float: compute a network of floats although no sum of it is the
+    device's; otherwise it is refused, with what to do. Raises Error.
     """
     made = _plain(which)
     if rules:
         made = made.with_rules(rules)
     fallbacks = [fallback] if isinstance(fallback, (str, os.PathLike, Mapping, Backend, Device, type)) else list(fallback)
     kept = [(_layers(layers), _plain(other).native) for layers, other in (keep or {}).items()]
-    if fallbacks or kept:
-        made = Backend(made.native.with_others([_plain(each).native for each in fallbacks], kept))
+    if fallbacks or kept or allow_float:
+        made = Backend(made.native.with_others([_plain(each).native for each in fallbacks], kept, allow_float))
     return made
 
 

@@ -105,9 +105,10 @@ def matrix(model, devices=None, inputs=None, *, accept_assumptions: bool = False
     """Each backend against each: equal for every input, or how often they are expected to differ. None: every device. Rows: "pairs"."""
     model = model_of(model)
     natives = [_device(each) for each in (devices if devices is not None else [known.name for known in backends()])]
+    refuse = devices is not None  # a network of whose sums a device computes none
     if devices is None:
         natives = [device for device in natives if device.is_integer]
-    return Report(_lastbit.matrix(model.native, model.called, natives, arrays_for(model, inputs), accept_assumptions, threads, progress), "pairs")
+    return Report(_lastbit.matrix(model.native, model.called, natives, refuse, arrays_for(model, inputs), accept_assumptions, threads, progress), "pairs")
 
 
 class Identification(Report):

@@ -10,6 +10,7 @@
 #include "lastbit/registry.hpp"
 #include "lastbit/rule_enumerations.hpp"
 #include "lastbit/rules.hpp"
+#include "lastbit/sums_on.hpp"
 #include "subjects.hpp"
 
 namespace lastbit::python {
@@ -41,7 +42,8 @@ Device with_rules(Device device, const std::vector<std::pair<std::string, std::s
 }
 
 Device with_others(Device device, const std::vector<Device>& fallbacks,
-                   const std::vector<std::pair<std::vector<std::string>, Device>>& kept) {
+                   const std::vector<std::pair<std::vector<std::string>, Device>>& kept, bool allow_float) {
+  device.allow_float = device.allow_float || allow_float;
   for (const Device& other : fallbacks) device.fallbacks.push_back(other.sheet);
   for (const auto& [layers, other] : kept) device.kept.emplace_back(layers, other.sheet);
   return device;
@@ -77,7 +79,9 @@ py::list differences_of(const Device& a, const Device& b) {
 
 py::list problems_of(const Device& device, const Model& model) {
   py::list list;
-  for (const Diagnostic& each : check(model, device.on(model).backend)) list.append(py::make_tuple(each.where, each.message));
+  std::vector<Diagnostic> problems = check(model, device.placed_on(model).backend);
+  if (const auto refusal = problems.empty() ? device.refusal_of(model) : std::nullopt) problems.push_back(*refusal);
+  for (const Diagnostic& each : problems) list.append(py::make_tuple(each.where, each.message));
   return list;
 }
 
@@ -90,7 +94,7 @@ std::vector<std::string> lines_of(const Model& model, const std::vector<SpecShee
 
 }  // namespace
 
-SpecSheet Device::on(const Model& model) const {
+SpecSheet Device::worded_on(const Model& model) const {
   std::vector<Placement> placements;
   for (const auto& [names, other] : kept) {
     std::vector<std::string> layers;
@@ -100,8 +104,32 @@ SpecSheet Device::on(const Model& model) const {
   for (const SpecSheet& other : fallbacks) placements.push_back({other, {}});
   SpecSheet placed = sheet;
   placed.backend.elsewhere = Placements(std::move(placements));
+  return placed;
+}
+
+SpecSheet Device::placed_on(const Model& model) const {
+  SpecSheet placed = worded_on(model);
   if (check(model, placed.backend).empty()) placed.backend.elsewhere = placements_for(model, placed.backend);
   return placed;
+}
+
+/// Before the fallbacks are resolved: they say whether float computes every sum.
+std::optional<Diagnostic> Device::refusal_of(const Model& model) const {
+  if (allow_float || !computes_no_sum(model, worded_on(model).backend)) return {};
+  const std::string where = is_float_network(model) ? "float network" : "fallback would compute every sum in float";
+  const std::string way = sheet.quantizer.empty()
+                              ? sheet.name + " computes codes, and lastbit has no quantiser for it: quantise it with the vendor's tools"
+                              : "prepare it: lastbit.quantize(model, '" + sheet.name + "', samples).model";
+  return Diagnostic{ErrorCode::bad_input, where, way + "; or lastbit.backend(…, allow_float=True)"};
+}
+
+void Device::refuse_floats(const Model& model) const {
+  if (auto refusal = refusal_of(model)) throw Error(std::vector<Diagnostic>{std::move(*refusal)});
+}
+
+SpecSheet Device::on(const Model& model) const {
+  refuse_floats(model);
+  return placed_on(model);
 }
 
 Report with_placements(Report report, const Model& model, const std::vector<SpecSheet>& sheets) {

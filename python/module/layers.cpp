@@ -23,7 +23,7 @@ py::list run_layer(const std::string& json, const std::map<std::string, py::arra
     const LayerDescription description = parse_layer_of_arrays(
         json, [&](const std::string& name) { return std::move(tensors.at(name)); }, "layer");
     layer = make_layer(description, device.sheet.backend);
-    const Trace trace = lastbit::run(layer.model, device.on(layer.model).backend, layer.inputs);
+    const Trace trace = lastbit::run(layer.model, device.placed_on(layer.model).backend, layer.inputs);
     for (const std::int32_t output : layer.model.outputs)
       outputs.push_back(in_users_layout(layer, *trace.tensors[static_cast<std::size_t>(output)]));
   });

@@ -70,15 +70,20 @@ Report prove(const ModelPointer& model, const std::string& called, const Device&
   });
 }
 
-Report matrix(const ModelPointer& model, const std::string& called, const std::vector<Device>& devices, const Arrays& arrays, bool accept,
-              int threads, const py::object& progress) {
+Report matrix(const ModelPointer& model, const std::string& called, const std::vector<Device>& devices, bool refuse, const Arrays& arrays,
+              bool accept, int threads, const py::object& progress) {
   const std::vector<Tensor> inputs = inputs_from(*model, arrays);
   const AssumptionsAre are = assumptions(accept);
   return released([&] {
     std::vector<SpecSheet> sheets;
-    for (const Device& device : devices) sheets.push_back(device.on(*model));
+    std::vector<std::string> left_out;
+    for (const Device& device : devices) {
+      if (!refuse && device.refusal_of(*model)) left_out.push_back(device.sheet.name);
+      else sheets.push_back(device.on(*model));
+    }
     const auto found = std::make_shared<Matrix>(lastbit::matrix(*model, sheets, inputs, {threads, Watch(progress)}));
     found->model = called;
+    for (const std::string& name : left_out) found->left_out.emplace_back(name, "a float network, of which it computes no sum");
     return Report{.json = [found] { return to_json(*found); },
                   .text = [found, are](bool) { return to_text(*found, are); },
                   .csv = [found] { return to_csv(*found); },

@@ -12,6 +12,7 @@
 #include "lastbit/misread.hpp"
 #include "lastbit/quantizer.hpp"
 #include "lastbit/ranges.hpp"
+#include "lastbit/sums_on.hpp"
 #include "lastbit/sweep.hpp"
 #include "subjects.hpp"
 
@@ -119,6 +120,12 @@ AdviseOptions advise_options(std::size_t candidates, const std::string& objectiv
   return options;
 }
 
+/// Beside a device of float16 side a is float, or told so.
+void refuse_floats(const Model& model, const Device& a, const Device& b) {
+  b.refuse_floats(model);
+  if (sums_on(model, b.sheet.backend).what != SumsOf::device_floats) a.refuse_floats(model);
+}
+
 Report advise(const ModelPointer& model, const std::string& called, const Device& a, const Device& b, const Arrays& arrays,
               std::size_t candidates, const std::string& objective, const std::string& at, double effort, int threads,
               const py::object& progress) {
@@ -127,6 +134,7 @@ Report advise(const ModelPointer& model, const std::string& called, const Device
   const Watch watch(progress);
   options.progress = [&](std::string_view what, double done) { watch.tell(std::string(what), done); };
   return released([&] {
+    refuse_floats(*model, a, b);
     const auto found = std::make_shared<AdviseReport>(lastbit::advise(*model, a.sheet, b.sheet, samples, options));
     found->model = called;
     return Report{.json = [found] { return to_json(*found); },
@@ -142,7 +150,10 @@ py::tuple scales(const ModelPointer& model, const std::string& called, const Dev
   AdviseOptions options;
   options.threads = threads;
   options.progress = [&](std::string_view what, double done) { watch.tell(std::string(what), done); };
-  const auto found = released([&] { return std::make_shared<EqualScales>(equal_scales(*model, a.sheet, b.sheet, options)); });
+  const auto found = released([&] {
+    refuse_floats(*model, a, b);
+    return std::make_shared<EqualScales>(equal_scales(*model, a.sheet, b.sheet, options));
+  });
   found->network = called;
   Report report{.json = [found] { return to_json(*found); },
                 .text = [found](bool) { return to_text(*found); },

@@ -9,12 +9,14 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "lastbit/backend.hpp"
 #include "lastbit/compare.hpp"
+#include "lastbit/error.hpp"
 #include "lastbit/interruption.hpp"
 #include "lastbit/model.hpp"
 #include "lastbit/trace.hpp"
@@ -30,8 +32,17 @@ struct Device {
   SpecSheet sheet;
   std::vector<SpecSheet> fallbacks{};
   std::vector<std::pair<std::vector<std::string>, SpecSheet>> kept{};  ///< layers by name, number or end of a name
-  /// As the command line's --fallback and --keep do. Throws Error naming a layer that there is not.
+  bool allow_float = false;                                            ///< a network of whose sums it computes none is no mistake
+  /// As the command line's --fallback and --keep do. Throws Error naming a layer that there is not, and for a network that is refused.
   [[nodiscard]] SpecSheet on(const Model& model) const;
+  /// The fallbacks not resolved yet.
+  [[nodiscard]] SpecSheet worded_on(const Model& model) const;
+  /// The same for any network.
+  [[nodiscard]] SpecSheet placed_on(const Model& model) const;
+  /// Why a network is refused of whose sums it computes none; nothing where it is not.
+  [[nodiscard]] std::optional<Diagnostic> refusal_of(const Model& model) const;
+  /// Throws it as an Error.
+  void refuse_floats(const Model& model) const;
 };
 
 /// What the command line prints, made when it is asked for. `csv` may be empty.

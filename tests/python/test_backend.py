@@ -134,3 +134,27 @@ def test_a_budget_of_memory(digits, images):
             lastbit.run(digits, "vipnano_v8", images)
     finally:
         lastbit.set_memory_budget(0)
+
+
+def test_a_network_of_floats_is_refused_where_no_sum_is_the_devices(tmp_path):
+    floats = {"format": "lastbit.model.v1", "name": "dense", "inputs": ["x"], "outputs": ["y"],
+              "tensors": [{"name": "x", "type": "float32", "shape": [1, 2]}, {"name": "y", "type": "float32", "shape": [1, 2]},
+                          {"name": "w", "type": "float32", "shape": [2, 2], "data": [1, 2, 3, 4]}],
+              "operations": [{"op": "fully_connected", "name": "y", "inputs": ["x", "w", None], "outputs": ["y"]}]}
+    (tmp_path / "net.json").write_text(json.dumps(floats))
+    model, x = lastbit.load_model(tmp_path / "net.json"), np.array([[0.5, -1.25]], np.float32)
+    beside = lastbit.backend("vipnano_v8", fallback="float")
+    asked = [lambda: lastbit.run(model, "bernoulli2", x), lambda: lastbit.Emulator(model, beside), lambda: lastbit.compare(model, "float", beside, x),
+             lambda: lastbit.explain(model, "float", beside, x), lambda: lastbit.explain(model, beside, board={"y": x}),
+             lambda: lastbit.certify(model, "float", beside), lambda: lastbit.prove(model, beside), lambda: lastbit.matrix(model, ["float", beside]),
+             lambda: lastbit.sweep(model, ["float", beside], x), lambda: lastbit.advise(model, "float", beside, x),
+             lambda: lastbit.equal_scales(model, "float", beside)]
+    for ask in asked:
+        with pytest.raises(lastbit.Error, match=r"prepare it: lastbit\.quantize\(model, '(bernoulli2|vipnano_v8)', samples\)\.model; or") as raised:
+            ask()
+        assert raised.value.where == "float network"
+    assert lastbit.backend("bernoulli2").problems(model)[0][0] == "float network"
+    assert "bernoulli2" in [each["backend"] for each in lastbit.matrix(model)["left_out"]]
+    allowed = lastbit.backend("bernoulli2", allow_float=True)
+    assert not allowed.problems(model)
+    np.testing.assert_array_equal(lastbit.run(model, allowed, x).outputs[0], lastbit.run(model, "float", x).outputs[0])
