@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "lastbit/backend.hpp"
+#include "lastbit/window.hpp"
 
 namespace lastbit {
 
