@@ -17,6 +17,18 @@ namespace lastbit {
 
 /// Float16 results by the rules, and whether one of them left the finite values since the last time it was asked.
 class Float16Rounder {
+  // Ahead of what calls it: clang evaluates no call of a template whose body it has not read.
+  /// With all_ones every overflow, infinity and NaN is one pattern, whatever the rounding; any other result does not depend on that rule.
+  template <class Operation>
+  [[nodiscard]] constexpr Float16 settled(const Float16Rules& rules, Operation&& operation) {
+    Float16Rules probe = rules;
+    probe.overflow = Float16Overflow::all_ones;
+    const Float16 result = operation(probe);
+    if ((result.bits & float16_all_ones_bits) != float16_all_ones_bits) return result;
+    left_ = true;
+    return operation(rules);
+  }
+
  public:
   explicit constexpr Float16Rounder(const Float16Arithmetic& rules) : rules_(rules) {}
 
@@ -51,17 +63,6 @@ class Float16Rounder {
   [[nodiscard]] constexpr bool take_left() { return std::exchange(left_, false); }
 
  private:
-  /// With all_ones every overflow, infinity and NaN is one pattern, whatever the rounding; any other result does not depend on that rule.
-  template <class Operation>
-  [[nodiscard]] constexpr Float16 settled(const Float16Rules& rules, Operation&& operation) {
-    Float16Rules probe = rules;
-    probe.overflow = Float16Overflow::all_ones;
-    const Float16 result = operation(probe);
-    if ((result.bits & float16_all_ones_bits) != float16_all_ones_bits) return result;
-    left_ = true;
-    return operation(rules);
-  }
-
   Float16Arithmetic rules_;
   bool left_ = false;
 };
