@@ -110,6 +110,50 @@ TEST_CASE("explain: two rules that only act together are named together") {
   REQUIRE(together);
 }
 
+TEST_CASE("explain: what is said of a cause is what its values are, by their numbers") {
+  const SpecSheet base = find_backend("tflite_double");
+  const std::vector<std::pair<std::string, std::string>> rules{{"conv.i8.output.chain.1.rounding", "floor"},
+                                                               {"conv.i8.output.chain.2.rounding", "half_even"},
+                                                               {"conv.i8.output.scale.significant_bits", "9"},
+                                                               {"conv.i8.accumulator.bits", "15"}};
+  std::size_t several = 0;
+  for (std::size_t i = 0; i < rules.size(); ++i) {
+    for (std::size_t k = 0; k < rules.size(); ++k) {
+      if (i == k) continue;
+      const LayerWithTies layer(static_cast<unsigned>(9 + i));
+      const SpecSheet other = changed(changed(base, rules[i].first, rules[i].second), rules[k].first, rules[k].second);
+      INFO(rules[i].first << " and " << rules[k].first);
+      const LayerAttribution found = explain(layer.model, layer.inputs, base, other);
+      several += found.causes.size() > 1 ? 1U : 0U;
+      std::vector<Cause> seen(found.causes.size());
+      std::int64_t unexplained = 0;
+      for (const AttributedValue& value : found.differing) {
+        if (!value.cause) {
+          ++unexplained;
+          continue;
+        }
+        Cause& cause = seen.at(*value.cause);
+        ++cause.values;
+        cause.negative += std::min(value.a, value.b) < 5 ? 1 : 0;
+        cause.histogram.add(value.b - value.a);
+      }
+      CHECK(unexplained == found.unexplained);
+      for (std::size_t c = 0; c < seen.size(); ++c) {
+        CHECK(seen[c].values == found.causes[c].values);
+        CHECK(seen[c].negative == found.causes[c].negative);
+        CHECK(seen[c].histogram == found.causes[c].histogram);
+        CHECK((c == 0 || found.causes[c - 1].values >= found.causes[c].values));
+        CHECK(found.causes[c].ties <= found.causes[c].values);
+        // A sum that leaves its accumulator rounds as it may; of two roundings that differ in nothing else only ties differ.
+        const auto& names = found.changes[found.causes[c].changes[0]].rules;
+        if (found.causes[c].changes.size() == 1 && names == std::vector<std::string>{"conv.i8.output.chain.2.rounding"})
+          CHECK(found.causes[c].ties == found.causes[c].values);
+      }
+    }
+  }
+  CHECK(several >= 4);
+}
+
 TEST_CASE("explain: equal layers have no causes; an operation taken out computes what it did") {
   const LayerWithTies layer(5);
   const LayerAttribution found = explain(layer.model, layer.inputs, find_backend("tflite_double"), find_backend("tflite_double"));

@@ -47,8 +47,11 @@ struct Pairs {
   }
 };
 
-/// Conv, Conv, Softmax, each between pairs of int8 codes; `shared`: the codes between the first two have another reader.
-std::vector<Statement> chain(bool shared) {
+/// What lies between the first two layers and has another reader.
+enum class Shared { nothing, codes, reals };
+
+/// Conv, Conv, Softmax, each between pairs of int8 codes.
+std::vector<Statement> chain(Shared shared) {
   OnnxFile file;
   for (const char* name : {"x", "a", "b", "y", "w"}) file.scale<std::int8_t>(name, 0.05F, name[0] == 'w' ? 0 : 3);
   file.constant<std::int8_t>("w", {2, 2, 1, 1}, {1, 2, 3, 4});
@@ -63,9 +66,9 @@ std::vector<Statement> chain(bool shared) {
   file.dequantize("b", "bf", "b");
   file.node("Softmax", {"bf"}, {"yr"});
   file.quantize("yr", "y", "y");
-  if (shared) {
-    file.dequantize("a", "second", "a");
-    file.node("Relu", {"second"}, {"z"});
+  if (shared == Shared::codes) file.dequantize("a", "second", "a");
+  if (shared != Shared::nothing) {
+    file.node("Relu", {shared == Shared::codes ? "second" : "af"}, {"z"});
     file.output("z");
   }
   std::vector<Statement> statements;
@@ -95,8 +98,10 @@ TEST_CASE("what ONNX Runtime fuses between DequantizeLinear and QuantizeLinear i
 
 TEST_CASE("int8 codes that lie between two layers alone are uint8 ones to ONNX Runtime by default") {
   using enum Statement;
-  CHECK(chain(false) == std::vector{fusible_by_option, fusible_as_uint8, fusible_by_option});  // int8 in, nothing but uint8, int8 out
-  CHECK(chain(true) == std::vector{fusible_by_option, fusible_by_option, fusible_by_option});
+  CHECK(chain(Shared::nothing) ==
+        std::vector{fusible_by_option, fusible_as_uint8, fusible_by_option});  // int8 in, nothing but uint8, int8 out
+  CHECK(chain(Shared::codes) == std::vector{fusible_by_option, fusible_by_option, fusible_by_option});
+  CHECK(chain(Shared::reals) == std::vector{fusible_by_option, fusible_by_option, fusible_by_option});  // a residual network's
 }
 
 TEST_CASE("int8 codes that are moved first, or read by a float output of the graph, are uint8 ones to ONNX Runtime as well") {

@@ -86,6 +86,31 @@ TEST_CASE("SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND are each other's inverse, but
   refuses(moving(BATCH_TO_SPACE_ND, {4, 1, 2, 1}, {{0, 2}, {0, 0, 0, 0}}, {{1, 2, 4, 1}}), "a block of 0");
 }
 
+TEST_CASE("BATCH_TO_SPACE_ND and SPACE_TO_BATCH_ND of sizes, blocks, paddings and crops that are unlike on every axis and side") {
+  constexpr int batch = 2, rows = 3, columns = 2, channels = 2, down = 2, across = 3;  // blocks
+  constexpr int top = 1, bottom = 2, left = 2, right = 1;
+  constexpr int height = rows * down - top - bottom, width = columns * across - left - right;
+  const Sizes whole{batch * down * across, rows, columns, channels}, image{batch, height, width, channels};
+  // Where the image's value lies among the blocks.
+  const auto place = [&](int n, int y, int x, int c) {
+    const int row = y + top, column = x + left;
+    const int block = (row % down) * across + column % across;
+    return ((((block * batch) + n) * rows + row / down) * columns + column / across) * channels + c;
+  };
+  Codes cropped, spread(static_cast<std::size_t>(whole[0] * rows * columns * channels), 0);
+  for (int n = 0; n < batch; ++n)
+    for (int y = 0; y < height; ++y)
+      for (int x = 0; x < width; ++x)
+        for (int c = 0; c < channels; ++c) {
+          spread[static_cast<std::size_t>(place(n, y, x, c))] = static_cast<std::int8_t>(cropped.size());
+          cropped.push_back(static_cast<std::int8_t>(place(n, y, x, c)));
+        }
+  using enum BuiltinOperator;
+  const std::vector<Sizes> how{{down, across}, {top, bottom, left, right}};
+  CHECK(read_and_run(moving(BATCH_TO_SPACE_ND, whole, how, {image})) == std::vector<Codes>{cropped});
+  CHECK(read_and_run(moving(SPACE_TO_BATCH_ND, image, how, {whole})) == std::vector<Codes>{spread});
+}
+
 TEST_CASE("of several subgraphs the first is read") {
   TfliteFile file = moving(BuiltinOperator::SPACE_TO_BATCH_ND, {1, 2, 4, 1}, {{2, 2}, {0, 0, 0, 0}}, {{4, 1, 2, 1}});
   file.subgraphs = 3;

@@ -18,7 +18,8 @@ RealRange hull(const RealRange& a, const RealRange& b) { return {std::min(a.min,
 RealRange with_zero(const RealRange& a) { return hull(a, {0, 0}); }
 RealRange widened(const RealRange& a, double by) { return {a.min - by, a.max + by}; }
 RealRange rounded(const RealRange& a) { return widened(a, a.magnitude() * float16_unit + float16_least); }
-RealRange bounded(const RealRange& a, const RealBounds& bounds) {
+RealRange bounded(RealRange a, const RealBounds& bounds) {
+  if (bounds.magnitude) a = {std::max({a.min, -a.max, 0.0}), a.magnitude()};
   const auto clamp = [&](double v) { return std::clamp(v, static_cast<double>(bounds.min), static_cast<double>(bounds.max)); };
   return {clamp(a.min), clamp(a.max)};
 }
@@ -211,7 +212,10 @@ RealResult function(const Request& request) {
     }
     case OperationKind::softmax: {
       const auto count = static_cast<double>(request.tensor(0).shape.back());
-      return {RealRange{0, 1.01}, rounded_sum(count, count, request.rules.softmax.sum.precision).inside};
+      const double beta = std::get<SoftmaxAttributes>(request.operation.attributes).beta, below = (in.max - in.min) * (1 + float16_unit);
+      const double power = std::exp(std::max(0.0, -beta * below));
+      const double difference = in_steps(below * std::max(1.0, std::abs(beta)), StepPrecision::float16);
+      return {RealRange{0, 1.01}, std::max(difference, rounded_sum(count * power, count, request.rules.softmax.sum.precision).inside)};
     }
     default: return {};
   }
