@@ -98,8 +98,8 @@ class FrameworkMatcher {
 
   // gMock's names.
   using is_gtest_matcher = void;  // NOLINT
-  template <class T>
-  requires requires(const Derived& matcher, const T& actual) { matcher.judge(actual); }
+  template <class T, class Matcher = Derived>  // a parameter: asked when it is called, when Derived is complete
+  requires requires(const Matcher& matcher, const T& actual) { matcher.judge(actual); }
   bool MatchAndExplain(const T& actual, std::ostream* out) const {  // NOLINT
     const Verdict verdict = self().judge(actual);
     if (out != nullptr) *out << verdict.message();
