@@ -203,7 +203,7 @@ TEST_CASE("a fingerprint sees weights, wiring and the rules of what cannot be li
   const std::string expected = fingerprint(model, sheet).checksum;
   CHECK(fingerprint(model, sheet, {.threads = 2}).checksum == expected);
   Model other = model;
-  other.tensors[static_cast<std::size_t>(model.operations[1].inputs[1])].constant = Tensor::from<std::int8_t>(Shape{1, 1, 1, 1}, {{4}});
+  other.tensors[static_cast<std::size_t>(model.operations[1].inputs[1])].constant = Tensor::from<std::int8_t>(Shape{1, 1, 1, 1}, {4});
   CHECK(fingerprint(other, sheet).checksum != expected);
   other = model;
   double& scale = other.tensors[static_cast<std::size_t>(model.operations[1].outputs[0])].quantization.scales[0];
