@@ -121,8 +121,19 @@ Model LayerMaker::fully_connected_layer() {
 Model LayerMaker::matrix_product() {
   const std::int64_t rows = choose_.between(1, 9), terms = choose_.between(1, 90), columns = choose_.between(1, 20);
   MatmulAttributes attributes{choose_.one_in(2), choose_.one_in(2), bounds()};
-  const auto shape = [](std::int64_t a, std::int64_t b, bool transposed) { return transposed ? Shape{2, b, a} : Shape{2, a, b}; };
-  const std::int32_t a = add_data(shape(rows, terms, attributes.transpose_a)), b = add_data(shape(terms, columns, attributes.transpose_b));
+  const bool batched = choose_.one_in(2);
+  if (!batched) attributes.transpose_a = attributes.transpose_b = false;
+  const auto shape = [batched](std::int64_t a, std::int64_t b, bool transposed) {
+    if (!batched) return Shape{a, b};
+    return transposed ? Shape{2, b, a} : Shape{2, a, b};
+  };
+  const std::int32_t a = add_data(shape(rows, terms, attributes.transpose_a));
+  if (data_type_ == ElementType::uint8 && choose_.one_in(2)) {
+    Quantization of_weights = quantization(ElementType::int8);
+    const std::int32_t weights = add(ElementType::int8, shape(terms, columns, attributes.transpose_b), std::move(of_weights));
+    return finished(matmul, attributes, {a, weights}, sum_type());
+  }
+  const std::int32_t b = add_data(shape(terms, columns, attributes.transpose_b));
   return finished(matmul, attributes, {a, b}, sum_type());
 }
 
@@ -187,13 +198,17 @@ Model LayerMaker::conversion(OperationKind kind) {
 }
 
 Model LayerMaker::unary(OperationKind kind) {
+  if (reads_sums_ && (kind == logistic || kind == tanh)) {
+    const std::int32_t sums = add(ElementType::int32, image(channels()), Quantization{{0x1p-12}, {0}, 0});
+    return finished(kind, default_attributes(kind), {sums}, ElementType::int32, Quantization{{1.0 / 32768}, {0}, 0});
+  }
   const std::int32_t data = add_data(image(channels()));
   Attributes attributes = default_attributes(kind);
   if (kind == leaky_relu) attributes = LeakyReluAttributes{0.01 * static_cast<double>(choose_.between(1, 99))};
   std::optional<Quantization> of_output;
   const ElementType type = data_type_;
   if (kind == softmax || kind == logistic) {
-    if (type == ElementType::int8) of_output = Quantization{{1.0 / 256}, {-128}, 0};
+    if (type == ElementType::int8 && !symmetric_) of_output = Quantization{{1.0 / 256}, {-128}, 0};
     if (type == ElementType::uint8) of_output = Quantization{{1.0 / 256}, {0}, 0};
   }
   if (kind == tanh && type == ElementType::int8) of_output = Quantization{{1.0 / 128}, {0}, 0};

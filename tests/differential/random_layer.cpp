@@ -51,16 +51,28 @@ void change_rules(RandomLayer& layer, Choices& choose) {
   else change_any(layer, prefixes, choose);
 }
 
-}  // namespace
-
-std::optional<RandomLayer> random_layer(Choices& choose) try {
-  const SpecSheet& sheet = choose.of(builtin_backends());
-  RandomLayer layer{make_layer(sheet.backend, choose), sheet.backend, sheet.name, {}};
-  change_rules(layer, choose);
+std::optional<RandomLayer> filled(const SpecSheet& sheet, Model model, Choices& choose, Rules rules = Rules::changed) {
+  RandomLayer layer{std::move(model), sheet.backend, sheet.name, {}};
+  if (rules == Rules::changed) change_rules(layer, choose);
   for (const auto input : layer.model.inputs)
     layer.inputs.push_back(random_values(layer.model.tensor(input).type, layer.model.tensor(input).shape, choose));
   if (!check(layer.model, layer.backend).empty()) return {};
   return layer;
+}
+
+}  // namespace
+
+std::optional<RandomLayer> random_layer(Choices& choose) try {
+  const SpecSheet& sheet = choose.of(builtin_backends());
+  return filled(sheet, make_layer(sheet.backend, choose), choose);
+} catch (const Error&) {
+  return {};
+}
+
+std::optional<RandomLayer> random_layer(const SpecSheet& sheet, OperationKind kind, Choices& choose, Rules rules) try {
+  auto model = make_layer(kind, sheet.backend, choose);
+  if (!model) return {};
+  return filled(sheet, *std::move(model), choose, rules);
 } catch (const Error&) {
   return {};
 }

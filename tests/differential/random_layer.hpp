@@ -23,5 +23,9 @@ struct RandomLayer {
 
 /// Nothing where the choices do not make a layer that the device has.
 [[nodiscard]] std::optional<RandomLayer> random_layer(Choices& choose);
+/// The same of a device and a kind of operation, by the device's own rules or now and then by others.
+enum class Rules : std::uint8_t { own, changed };
+[[nodiscard]] std::optional<RandomLayer> random_layer(const SpecSheet& sheet, OperationKind kind, Choices& choose,
+                                                      Rules rules = Rules::changed);
 
 }  // namespace lastbit::test

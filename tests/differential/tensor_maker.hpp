@@ -23,9 +23,10 @@ class TensorMaker {
   TensorMaker(const Backend& backend, Choices& choose)
       : choose_(choose),
         symmetric_(backend.coding == Coding::symmetric),
-        float16_(backend.float16.method != Float16Method::absent),
+        float16_(backend.float16.method != Float16Method::absent && !choose.one_in(3)),
         has_hybrids_(backend.dynamic != DynamicByLayer{}),
         has_planar_pools_(exists(backend.planar_average_pool.sum)),
+        reads_sums_(backend.logistic.method == FunctionMethod::table_entry),
         ends_in_segments_(
             std::ranges::any_of(backend.conv.u8.sum.output.chain, [](const Stage& stage) { return stage.kind == StageKind::segments; })) {
     model_.name = "random";
@@ -173,7 +174,7 @@ class TensorMaker {
   }
 
   Choices& choose_;
-  bool symmetric_, float16_, has_hybrids_, has_planar_pools_, ends_in_segments_, unscaled_ = false;
+  bool symmetric_, float16_, has_hybrids_, has_planar_pools_, reads_sums_, ends_in_segments_, unscaled_ = false;
   bool shifts_ = false;  ///< scales that devices have which only shift, or almost: of this significand
   double significand_ = 1;
   ElementType data_type_;

@@ -348,6 +348,14 @@ void compare_others(const Case& at, const VerifyOptions& options, CaseFailure& t
 
 }  // namespace
 
+std::optional<RecordedModel> recorded_model(const Json& json, const std::filesystem::path& folder) {
+  if (json.contains("primitive")) return std::nullopt;
+  const VerifyOptions options;
+  std::set<std::string> names;
+  const Case at{json, folder, sheet_of(json, folder, options), options, names};
+  return RecordedModel{at.sheet, json.contains("settings"), read_model_case(at)};
+}
+
 CaseFailure run_case(const Json& json, const std::filesystem::path& folder, const VerifyOptions& options, std::set<std::string>& tensors,
                      KeptCases* kept) {
   require_known_keys(json);

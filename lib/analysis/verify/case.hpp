@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ struct ModelCase {
 struct PrimitiveCase {
   NamedTensors inputs, expected;
 };
+
+/// A case of a model with the device that it names, changed as its settings say.
+struct RecordedModel {
+  SpecSheet sheet;
+  bool changed = false;  ///< by settings
+  ModelCase read;
+};
+/// Nothing where the case is of a primitive. Throws as run_case.
+[[nodiscard]] std::optional<RecordedModel> recorded_model(const Json& json, const std::filesystem::path& folder);
 
 /// What has been read, by the case. Where nothing is kept there is no such store.
 struct KeptCases {

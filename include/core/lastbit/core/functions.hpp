@@ -85,8 +85,10 @@ template <Sigmoid function, class Device, Code X>
 template <Code Y, class Device, Code X>
 [[nodiscard]] constexpr Array<Y> shares(const Device& device, const View<X>& x, const SoftmaxOptions& how) {
   constexpr std::string_view operation = "softmax";
+  const bool is_widened =
+      sizeof(X) == 1 && sizeof(Y) == 2 && how.zero_point == least_code<Y>;  // the one zero point of 16-bit codes besides 0
+  require_function_layer<X, Y>(device, operation, x, {how.scale, is_widened ? 0 : how.zero_point});
   const OutputOptions out{how.scale, how.zero_point};
-  require_function_layer<X, Y>(device, operation, x, out);
   if (!(how.beta > 0 && how.beta <= 1e6)) throw Error(ErrorCode::bad_attribute, "softmax", "beta is not between 0 and 1e6");
   if (x.shape().rank() == 0) throw Error(ErrorCode::shape_mismatch, "softmax", "a scalar has no last axis");
   const FunctionArithmetic& rule = device.backend().softmax;
