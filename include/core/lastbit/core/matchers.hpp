@@ -97,7 +97,7 @@ class FrameworkMatcher {
   [[nodiscard]] std::string toString() const { return self().description() + (message_.empty() ? "" : "\n" + message_); }  // NOLINT
 
   // gMock's names.
-  using is_gtest_matcher = void;  // NOLINT
+  using is_gtest_matcher = void;               // NOLINT
   template <class T, class Matcher = Derived>  // a parameter: asked when it is called, when Derived is complete
   requires requires(const Matcher& matcher, const T& actual) { matcher.judge(actual); }
   bool MatchAndExplain(const T& actual, std::ostream* out) const {  // NOLINT
