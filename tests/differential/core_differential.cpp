@@ -175,7 +175,7 @@ int main(int argc, char** argv) {
   while (counts.layers < layers && differences < 10) {
     for (const Target& target : targets) draw(target, Rules::changed);
   }
-  const std::int64_t enough = 3000;  // draws for what chance has left out: of some operations few are layers that the device has
+  const std::int64_t enough = 30000;  // draws for what chance has left out: of some operations few are layers that the device has
   std::int64_t missing = 0, more = 0;
   for (const Target& target : targets) {
     const Count& count = counts.of[target];
