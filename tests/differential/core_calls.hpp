@@ -253,7 +253,7 @@ class Calls {
     });
   }
 
-  /// body(x, w, bias) of the layer's types, of those that code is made for.
+  /// Calls body(x, w, bias) with the types of the layer. Throws NoCall where no code is made for them.
   template <OperationKind operation, bool sums, class Body>
   [[nodiscard]] Tensor products(Body&& body) const {
     return with_pair<operation, sums>([&]<class X, class W>() {
@@ -524,7 +524,7 @@ CoreOutcome with_kind(const Model& model, Body&& body) {
   return outcome;
 }
 
-/// A device of core_devices as a constant; of those that compute alike the first is compiled. Each operation's is one file's, core_constants_*.cpp.
+/// The call on a constant device. Devices that compute alike share the code of the first. core_constants_*.cpp compile one group of operations each.
 template <OperationKind kind, Values values>
 CoreOutcome by_constant_of(const Model& model, std::size_t device, std::span<const Tensor> inputs) {
   CoreOutcome outcome{std::nullopt, Unsaid::not_made};

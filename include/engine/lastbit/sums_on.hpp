@@ -36,7 +36,7 @@ struct NetworkSums {
 /// fallbacks count, not what a user has put there by name.
 [[nodiscard]] NetworkSums sums_on(const Model& model, const Device& device);
 
-/// Whether it has a part in no sum: SumsOf::no_device and left_to_float.
+/// Whether the device computes none of the sums: SumsOf::no_device and left_to_float.
 [[nodiscard]] bool computes_no_sum(const Model& model, const Device& device);
 
 /// Of SumsOf::device_floats, what computes them: "float network: ascend310 computes its 3 sums in float16".

@@ -12,7 +12,7 @@
 namespace lastbit {
 namespace {
 
-/// What a rule is that nobody states: no text of a value.
+/// Stands in place of a value where nobody states the rule.
 constexpr const char* unstated_text = "unstated";
 
 /// What a stage is, how many there are, and what an exponent may be: devices seldom differ in these alone.
